@@ -1,0 +1,1 @@
+"""The conversation: reading a question, calling the tools, writing the answer."""

@@ -1,0 +1,1 @@
+"""How knowledge gets in: document loaders, catalogue readers, reports."""

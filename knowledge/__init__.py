@@ -1,0 +1,1 @@
+"""What is known: facts, offers, passages, and how to search them."""
