@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -45,6 +46,7 @@ class Settings(BaseSettings):
     stale_days: int = Field(default=30, ge=1, description="Prices older than this carry a warning.")
     auth: SecretStr | None = Field(default=None, description="user:password[,user:password…] for the page.")
     rate_limit_per_minute: int = Field(default=60, ge=1, description="Questions a minute from one address.")
+    lang: Literal["ja", "en"] = Field(default="ja", description="Language where a question does not show one.")
     host: str = Field(default="127.0.0.1", description="Address the page binds to.")
     port: int = Field(default=7860, ge=1, le=65535, description="Port the page binds to.")
     log_questions: bool = Field(default=False, description="Write the text of questions to the log.")

@@ -1,0 +1,126 @@
+"""What every front end shares: the stores and the pure functions over them, opened once, lazily and thread-safely."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from advisor.errors import Unavailable
+from advisor.settings import Settings
+
+if TYPE_CHECKING:
+    from advisor.answer import Constraints, Lang, Workload
+    from advisor.reasoning.diagnose import Diagnosis, VerifyPlan
+    from advisor.reasoning.recommend import Recommendation
+    from knowledge.facts import Facts
+    from knowledge.offers import OfferStore
+    from knowledge.passages import PassageStore
+
+
+class Engine:
+    """Offers, passages and facts under one `ADVISOR_HOME`, built from what the package ships where they are absent."""
+
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self._lock = threading.RLock()
+
+    @cached_property
+    def facts(self) -> Facts:
+        """GPU and language-model specifications."""
+        from knowledge.facts import load_facts
+
+        return load_facts()
+
+    @cached_property
+    def offers(self) -> OfferStore:
+        """The offers table. Raises Unavailable where the home cannot be written or the table cannot be read."""
+        from knowledge.offers import OfferStore
+
+        with self._lock:
+            self._check_home()
+            return OfferStore(self.settings.home, source=self.settings.offers)
+
+    @cached_property
+    def passages(self) -> PassageStore:
+        """The passages, built on first use."""
+        from ingest.build import ensure_built
+        from knowledge.passages import PassageStore
+
+        with self._lock:
+            self._check_home()
+            options = self.passage_options()
+            ensure_built(self.settings.home, **options)
+            return PassageStore.open(self.settings.home, reranker=self.settings.reranker, **options)
+
+    def passage_options(self) -> dict[str, Any]:
+        """The settings that decide where and how passages are embedded, as the store and the ingestion take them."""
+        s = self.settings
+        return {
+            "embeddings": s.embeddings,
+            "embeddings_base_url": s.embeddings_base_url,
+            "embeddings_api_key": s.embeddings_api_key.get_secret_value() if s.embeddings_api_key else None,
+            "chroma_url": s.chroma_url,
+            "chroma_token": s.chroma_token.get_secret_value() if s.chroma_token else None,
+        }
+
+    def _check_home(self) -> None:
+        home = self.settings.home
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            probe = home / ".write-test"
+            probe.touch()
+            probe.unlink(missing_ok=True)
+        except OSError as error:
+            raise Unavailable(
+                f"ADVISOR_HOME={str(home)!r} cannot be written ({error.strerror}). "
+                "Set ADVISOR_HOME to a folder that you may write to."
+            ) from None
+
+    def recommend(self, workload: Workload, constraints: Constraints, lang: Lang) -> Recommendation:
+        """Size the workload on the offers that meet the constraints, and pick."""
+        from advisor.selection import recommend_from_store
+
+        return recommend_from_store(self.offers, self.facts, workload, constraints, lang)
+
+    def diagnose(self, texts: Mapping[str, str], lang: Lang, instance_type: str | None = None) -> Diagnosis:
+        """Read pasted outputs of a rented machine."""
+        from advisor.reasoning.diagnose import diagnose
+
+        return diagnose(texts, lang=lang, instance_type=instance_type, offers_lookup=self.offers.by_instance_type)
+
+    def verify(self, instance_type: str, lang: Lang) -> VerifyPlan:
+        """The commands for the first five minutes on an instance type."""
+        from advisor.reasoning.diagnose import verify_plan
+
+        return verify_plan(instance_type, lang=lang, offers_lookup=self.offers.by_instance_type)
+
+    def estimate(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Memory, throughput or scaling of one described run."""
+        from advisor.reasoning.estimate import estimate
+
+        return estimate(request, self.facts)
+
+    def ingest_documents(self, paths: Sequence[str], **options: Any) -> Any:
+        """Add documents; see `ingest.documents`. Returns a Report."""
+        from ingest.documents import ingest_documents
+
+        self._check_home()
+        return ingest_documents(list(paths), home=self.settings.home, **self.passage_options(), **options)
+
+    def ingest_offers(self, paths: Sequence[str], **options: Any) -> Any:
+        """Add a catalogue of offers; see `ingest.offers`. Returns a Report."""
+        from ingest.offers import ingest_offers
+
+        self._check_home()
+        return ingest_offers(list(paths), home=self.settings.home, **options)
+
+    def health(self) -> dict[str, Any]:
+        """What `/healthz` says."""
+        return {
+            "status": "ok",
+            "offers": self.offers.count,
+            "passages": self.passages.count,
+            "offers_as_of": self.offers.as_of,
+        }

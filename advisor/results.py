@@ -1,0 +1,84 @@
+"""What the tools of one turn found: typed values, taken from the tool messages' artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from advisor.answer import ToolCall
+
+
+@dataclass(frozen=True)
+class Results:
+    """The artifacts of one turn, in the order they came; `failed` maps a tool's name to its error text."""
+
+    hits: tuple[Any, ...] = ()
+    page: Any = None
+    recommendation: Any = None
+    assessments: tuple[Any, ...] = ()
+    diagnosis: Any = None
+    links: tuple[Any, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def done(self) -> frozenset[str]:
+        """Names of the tools that were called."""
+        return frozenset(call.name for call in self.calls)
+
+
+def collect(messages: Sequence[Any]) -> Results:
+    """Results of the messages after the last human one."""
+    from advisor.reasoning.diagnose import Diagnosis
+    from advisor.reasoning.recommend import Recommendation
+    from knowledge.offers import OfferPage
+    from knowledge.passages import Hit
+
+    turn = after_last_human(messages)
+    args = {call["id"]: call["args"] for m in turn if m.type == "ai" for call in m.tool_calls}
+    hits: dict[str, Any] = {}
+    found: dict[str, Any] = {}
+    assessments: list[Any] = []
+    links: list[Any] = []
+    calls: list[ToolCall] = []
+    failed: dict[str, str] = {}
+    for message in turn:
+        if message.type != "tool":
+            continue
+        name = message.name or ""
+        ms = float((message.additional_kwargs or {}).get("ms", 0.0))
+        calls.append(ToolCall(name=name, args=args.get(message.tool_call_id, {}), ms=ms))
+        if message.status == "error" or message.artifact is None:
+            failed[name] = str(message.content)
+            continue
+        if name == "search_guides":
+            for row in message.artifact:
+                hit = Hit.model_validate(row)
+                hits.setdefault(hit.passage_id, hit)
+        elif name == "filter_offers":
+            found["page"] = OfferPage.model_validate(message.artifact)
+        elif name == "recommend":
+            found["recommendation"] = Recommendation.model_validate(message.artifact)
+        elif name == "size_workload":
+            assessments.append(message.artifact)
+        elif name == "compare_links":
+            links.extend(message.artifact)
+        elif name == "diagnose":
+            found["diagnosis"] = Diagnosis.model_validate(message.artifact)
+    return Results(
+        hits=tuple(hits.values()),
+        assessments=tuple(assessments),
+        links=tuple(links),
+        calls=tuple(calls),
+        failed=failed,
+        **found,
+    )
+
+
+def after_last_human(messages: Sequence[Any]) -> list[Any]:
+    """The messages of the current turn, without the question."""
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].type == "human":
+            return list(messages[index + 1 :])
+    return list(messages)

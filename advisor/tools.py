@@ -1,0 +1,127 @@
+"""The agent's tools. Each returns a short text for the model and a typed artifact for the answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, ConfigDict, Field
+
+from advisor.answer import Constraints, Lang, Workload
+from knowledge.offers import OfferFilter
+
+if TYPE_CHECKING:
+    from advisor.engine import Engine
+
+
+class _Args(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SearchArgs(_Args):
+    """Arguments of search_guides."""
+
+    query: str = Field(description="What to look for, in Japanese or English.")
+    k: int = Field(default=5, ge=1, le=20, description="Passages returned.")
+    lang: Lang | None = Field(default=None, description="Only passages of this language.")
+    provider: str | None = Field(default=None, description="Only passages about this provider.")
+
+
+class RecommendArgs(_Args):
+    """Arguments of recommend."""
+
+    workload: Workload
+    constraints: Constraints = Constraints()
+    lang: Lang = "en"
+
+
+class SizeArgs(_Args):
+    """Arguments of size_workload."""
+
+    workload: Workload
+    gpu: str = Field(description="GPU model, for instance 'A100 80GB' or 'H100 SXM'.")
+    gpus: int = Field(ge=1, le=100_000, description="GPUs in all.")
+    nodes: int = Field(default=1, ge=1, le=20_000)
+    nvlink: Literal["yes", "no", "unknown"] = "unknown"
+    lang: Lang = "en"
+
+
+class LinksArgs(_Args):
+    """Arguments of compare_links."""
+
+    names: list[str] = Field(min_length=1, max_length=12, description="GPU models or instance types.")
+
+
+class DiagnoseArgs(_Args):
+    """Arguments of diagnose."""
+
+    text: str = Field(description="Pasted output of nvidia-smi, NCCL, ibstat and the like.")
+    instance_type: str | None = Field(default=None, description="What was rented, where it is known.")
+    lang: Lang = "en"
+
+
+def make_tools(engine: Engine) -> list[BaseTool]:
+    """The six tools over one engine."""
+
+    def search_guides(
+        query: str, k: int = 5, lang: Lang | None = None, provider: str | None = None
+    ) -> tuple[str, list[dict[str, Any]]]:
+        hits = engine.passages.search(query, k=k, lang=lang, provider=provider)
+        shown = "\n\n".join(f"[{n}] {hit.title} ({hit.source}, {hit.as_of})\n{hit.text}" for n, hit in enumerate(hits, 1))
+        return shown or "No passage about this.", [hit.model_dump(mode="json") for hit in hits]
+
+    def filter_offers(**arguments: Any) -> tuple[str, dict[str, Any]]:
+        page = engine.offers.search(OfferFilter(**arguments))
+        keep = ("provider", "instance_type", "gpu", "gpu_variant", "gpu_count", "region", "spot", "price_usd_hour")
+        keep += ("nvlink", "internode_fabric", "internode_rdma", "as_of")
+        rows = [{key: getattr(offer, key) for key in keep} for offer in page.offers[:20]]
+        near = [n.model_dump(mode="json") for n in page.near_misses]
+        return json.dumps({"count": page.count, "offers": rows, "near_misses": near}), page.model_dump(mode="json")
+
+    def recommend(workload: Workload, constraints: Constraints, lang: Lang = "en") -> tuple[str, dict[str, Any]]:
+        result = engine.recommend(workload, constraints, lang)
+        short = result.model_dump(mode="json", by_alias=True, exclude={"charts"}, exclude_none=True)
+        return json.dumps(short, ensure_ascii=False), result.model_dump(mode="json", by_alias=True)
+
+    def size_workload(
+        workload: Workload,
+        gpu: str,
+        gpus: int,
+        nodes: int = 1,
+        nvlink: Literal["yes", "no", "unknown"] = "unknown",
+        lang: Lang = "en",
+    ) -> tuple[str, dict[str, Any]]:
+        from advisor.selection import assess
+
+        result = assess(engine.facts, workload, gpu=gpu, gpus=gpus, nodes=nodes, nvlink=nvlink, lang=lang)
+        return json.dumps(result, ensure_ascii=False), result
+
+    def compare_links(names: list[str]) -> tuple[str, list[dict[str, Any]]]:
+        from advisor.selection import link_facts
+
+        rows = link_facts(engine.offers, engine.facts, names)
+        return json.dumps(rows, ensure_ascii=False), rows
+
+    def diagnose(text: str, instance_type: str | None = None, lang: Lang = "en") -> tuple[str, dict[str, Any]]:
+        result = engine.diagnose({"pasted text": text}, lang, instance_type)
+        dumped = result.model_dump(mode="json")
+        return json.dumps({k: dumped[k] for k in ("nvlink", "transport", "gpudirect", "problems")}, ensure_ascii=False), dumped
+
+    def tool(function: Any, schema: type[BaseModel], description: str) -> BaseTool:
+        return StructuredTool.from_function(
+            function,
+            name=function.__name__,
+            description=description,
+            args_schema=schema,
+            response_format="content_and_artifact",
+        )
+
+    return [
+        tool(search_guides, SearchArgs, "Search the interconnect guides and ingested documents for passages."),
+        tool(filter_offers, OfferFilter, "List offers of the price table that meet all the given conditions."),
+        tool(recommend, RecommendArgs, "Size a workload and pick offers for it, with estimates and link verdicts."),
+        tool(size_workload, SizeArgs, "Memory and speed of a workload on given GPUs: does it fit, how fast."),
+        tool(compare_links, LinksArgs, "NVLink and network facts of GPU models or instance types, with sources."),
+        tool(diagnose, DiagnoseArgs, "Read pasted outputs (nvidia-smi topo -m, NCCL logs, ibstat, ...) of a machine."),
+    ]
