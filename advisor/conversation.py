@@ -52,7 +52,9 @@ class Advisor:
         """Counts and dates of what is loaded."""
         return self.engine.health()
 
-    def ask(self, question: str, thread: str | None = None, lang: Literal["auto", "ja", "en"] = "auto", **edited: Any) -> Answer:
+    def ask(
+        self, question: str, thread: str | None = None, lang: Literal["auto", "ja", "en"] = "auto", **edited: Any
+    ) -> Answer:
         """Answer one question. Raises BadRequest where it is too long."""
         answer = None
         for event in self.stream(question, thread, lang, **edited):
@@ -92,7 +94,9 @@ class Advisor:
         with self._one_at_a_time(thread):
             graph = self._graph if question.strip() else self._planner_graph
             before = graph.get_state(config).values.get("messages", [])
-            previous = next((m.additional_kwargs["reading"] for m in reversed(before) if "reading" in m.additional_kwargs), None)
+            previous = next(
+                (m.additional_kwargs["reading"] for m in reversed(before) if "reading" in m.additional_kwargs), None
+            )
             reading = read(question, Reading.model_validate(previous) if previous else None)
             reading = _with_choices(reading, lang, lang_hint or self.settings.lang, workload, constraints)
             message = HumanMessage(
@@ -154,7 +158,9 @@ class _ThreadTurn:
                 del self._locks[self._thread]
 
 
-def _with_choices(reading: Any, lang: str, hint: Lang, workload: Workload | None, constraints: Constraints | None) -> Any:
+def _with_choices(
+    reading: Any, lang: str, hint: Lang, workload: Workload | None, constraints: Constraints | None
+) -> Any:
     changes: dict[str, Any] = {}
     if lang != "auto":
         changes["answer_lang"] = lang

@@ -88,9 +88,13 @@ def _same_call(messages: list[Any], call: Any) -> ToolMessage | None:
         for m in turn
         if isinstance(m, AIMessage)
         for c in m.tool_calls
-        if c["id"] != call["id"] and c["name"] == call["name"] and json.dumps(c["args"], sort_keys=True, default=str) == wanted
+        if c["id"] != call["id"]
+        and c["name"] == call["name"]
+        and json.dumps(c["args"], sort_keys=True, default=str) == wanted
     }
-    return next((m for m in turn if isinstance(m, ToolMessage) and m.tool_call_id in ids and m.status == "success"), None)
+    return next(
+        (m for m in turn if isinstance(m, ToolMessage) and m.tool_call_id in ids and m.status == "success"), None
+    )
 
 
 def make_middleware(settings: Settings, model: BaseChatModel, planner: BaseChatModel) -> list[AgentMiddleware]:

@@ -28,21 +28,27 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ADVISOR_", frozen=True, extra="ignore")
 
     home: Path = Field(default_factory=default_home, description="Where all state lives.")
-    model: str = Field(default="planner", description="planner, or provider:model such as openai:gpt-5, anthropic:…, ollama:….")
+    model: str = Field(
+        default="planner", description="planner, or provider:model such as openai:gpt-5, anthropic:…, ollama:…."
+    )
     model_base_url: str | None = Field(default=None, description="Base URL of an OpenAI-compatible server.")
     model_api_key: SecretStr | None = Field(default=None, description="Key for the model's server, if it wants one.")
     model_timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for the language model.")
     max_tool_calls: int = Field(default=8, ge=1, description="Tool calls allowed in one turn.")
     max_model_tokens: int = Field(default=100_000, ge=100, description="Tokens a language model may use in one turn.")
     max_input_chars: int = Field(default=100_000, ge=100, description="Longest question accepted, in characters.")
-    embeddings: str = Field(default="use-multilingual", description="use-multilingual, st:MODEL or st:FOLDER, openai:MODEL.")
+    embeddings: str = Field(
+        default="use-multilingual", description="use-multilingual, st:MODEL or st:FOLDER, openai:MODEL."
+    )
     embeddings_base_url: str | None = Field(default=None, description="Base URL of an embedding server for openai:….")
     embeddings_api_key: SecretStr | None = Field(default=None, description="Key for the embedding server.")
     reranker: str | None = Field(default=None, description="Cross-encoder: a Hugging Face id or a local folder.")
     chroma_url: str | None = Field(default=None, description="A Chroma server instead of the embedded store.")
     chroma_token: SecretStr | None = Field(default=None, description="Bearer token of the Chroma server.")
     database_url: SecretStr | None = Field(default=None, description="Postgres for conversations and feedback.")
-    offers: str | None = Field(default=None, description="Parquet file, folder, https:// or s3:// address with the offers.")
+    offers: str | None = Field(
+        default=None, description="Parquet file, folder, https:// or s3:// address with the offers."
+    )
     stale_days: int = Field(default=30, ge=1, description="Prices older than this carry a warning.")
     auth: SecretStr | None = Field(default=None, description="user:password[,user:password…] for the page.")
     rate_limit_per_minute: int = Field(default=60, ge=1, description="Questions a minute from one address.")

@@ -68,7 +68,9 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         query: str, k: int = 5, lang: Lang | None = None, provider: str | None = None
     ) -> tuple[str, list[dict[str, Any]]]:
         hits = engine.passages.search(query, k=k, lang=lang, provider=provider)
-        shown = "\n\n".join(f"[{n}] {hit.title} ({hit.source}, {hit.as_of})\n{hit.text}" for n, hit in enumerate(hits, 1))
+        shown = "\n\n".join(
+            f"[{n}] {hit.title} ({hit.source}, {hit.as_of})\n{hit.text}" for n, hit in enumerate(hits, 1)
+        )
         return shown or "No passage about this.", [hit.model_dump(mode="json") for hit in hits]
 
     def filter_offers(**arguments: Any) -> tuple[str, dict[str, Any]]:
@@ -106,7 +108,9 @@ def make_tools(engine: Engine) -> list[BaseTool]:
     def diagnose(text: str, instance_type: str | None = None, lang: Lang = "en") -> tuple[str, dict[str, Any]]:
         result = engine.diagnose({"pasted text": text}, lang, instance_type)
         dumped = result.model_dump(mode="json")
-        return json.dumps({k: dumped[k] for k in ("nvlink", "transport", "gpudirect", "problems")}, ensure_ascii=False), dumped
+        return json.dumps(
+            {k: dumped[k] for k in ("nvlink", "transport", "gpudirect", "problems")}, ensure_ascii=False
+        ), dumped
 
     def tool(function: Any, schema: type[BaseModel], description: str) -> BaseTool:
         return StructuredTool.from_function(

@@ -1,0 +1,49 @@
+# Every target does by itself whatever set-up it lacks. PYTHON, HOST, PORT and EXTRAS can be set.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS ?= dev
+HOST ?= 127.0.0.1
+PORT ?= 7860
+
+.PHONY: run ask setup setup-dev test check bench clean
+
+run: setup
+	@$(BIN)/advisor serve --host $(HOST) --port $(PORT)
+
+ask: setup
+	@$(BIN)/advisor ask "$$Q"
+ask: export Q := $(value Q)
+
+setup: $(VENV)/.installed
+
+setup-dev: $(VENV)/.installed-dev
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing into $(VENV) (once; a few minutes)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing into $(VENV) with [$(EXTRAS)] (once; a few minutes)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	@touch $@ $(VENV)/.installed
+
+test: check
+	@$(BIN)/python -m pytest
+
+check: setup-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: setup-dev
+	@for script in tests/bench/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	@rm -rf $(VENV) build *.egg-info

@@ -1,0 +1,143 @@
+"""The names that a reading knows: GPUs, providers, places and language models, from the knowledge base's files."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from advisor.planner.reading.normalize import normalize, squash
+
+_FOLDER = Path(__file__).parent
+_JA = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU model: its canonical name, board forms, and memory sizes in GB."""
+
+    name: str
+    variants: tuple[str, ...]
+    memory_gb: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A country ("JP"), a group of countries ("europe"), or a city or region code, as constraints name it."""
+
+    kind: str
+    code: str
+    country: str | None
+
+
+@dataclass(frozen=True)
+class Model:
+    """A language, image or speech model: what its size is and what it is for."""
+
+    name: str
+    family: str
+    kind: str
+    params_b: float | None
+    active_params_b: float | None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Yen for one US dollar, with its day and source."""
+
+    rate: float
+    as_of: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Everything a reading looks names up in. Keys are normalised text; models are keyed without spaces and hyphens."""
+
+    gpus: Mapping[str, Gpu]
+    gpu_pattern: re.Pattern[str]
+    providers: Mapping[str, str]
+    provider_pattern: re.Pattern[str]
+    places: Mapping[str, Place]
+    place_pattern: re.Pattern[str]
+    models: Mapping[str, Model]
+    families: Mapping[str, str]
+    instance_types: frozenset[str] = frozenset()
+    rate: Rate | None = None
+    ordinary: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Names that are also ordinary words, by what they name; they count only where the words around them say so."""
+
+
+def spaced(alias: str) -> str:
+    """A pattern for a name that also matches it with hyphens, spaces or nothing between its parts ("RTX4090", "rtx-4090")."""
+    parts = re.findall(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z0-9\-_.()]+", alias.lower())
+    body = r"[\s\-_.]?".join(re.escape(part) for part in parts)
+    return rf"(?<![a-z0-9]){body}" if parts and re.match(r"[a-z0-9]", parts[0]) else body
+
+
+def one_of(aliases: Iterable[str], closing: str = r"(?![a-z0-9])") -> re.Pattern[str]:
+    """One pattern for many names, the longest first; Japanese names match anywhere, others whole words."""
+    ordered = sorted({a for a in aliases if a}, key=len, reverse=True)
+    bodies = [spaced(a) if _JA.search(a) else spaced(a) + closing for a in ordered]
+    return re.compile("|".join(bodies) or r"(?!)")
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _gpus() -> dict[str, Gpu]:
+    from knowledge.gpu_names import gpu_table
+
+    found: dict[str, Gpu] = {}
+    for row in gpu_table().values():
+        gpu = Gpu(row.gpu, row.variants, row.memory_gb)
+        bare = re.sub(r"\s*\(.*?\)", "", row.gpu)
+        for alias in (row.gpu, bare, re.sub(r"^(?:rtx|gtx) ", "", bare.lower()), *row.aliases):
+            found.setdefault(squash(alias), gpu)
+    return {alias: gpu for alias, gpu in found.items() if not re.fullmatch(r"\d{1,3}|\d{4}ada", alias)}
+
+
+def _models() -> tuple[dict[str, Model], dict[str, str]]:
+    from knowledge.facts import load_facts
+
+    models: dict[str, Model] = {}
+    families: dict[str, str] = {}
+    for spec in load_facts().models:
+        model = Model(spec.name, spec.family, spec.kind, spec.params_b, spec.active_params_b)
+        for alias in (spec.name, *spec.aliases, spec.hf_id or ""):
+            key = squash(normalize(alias.rsplit("/", 1)[-1]))
+            if key:
+                models.setdefault(key, model)
+        families.setdefault(squash(normalize(spec.family)), spec.family)
+    return models, families
+
+
+@cache
+def load_lexicon() -> Lexicon:
+    """The lexicon of the shipped knowledge base; read once."""
+    from knowledge.places import place_rows
+    from knowledge.providers import provider_rows
+
+    ordinary: dict[str, set[str]] = {}
+    for row in _rows(_FOLDER / "ordinary_words.csv"):
+        ordinary.setdefault(row["kind"], set()).add(row["name"])
+    gpus = _gpus()
+    models, families = _models()
+    providers = {squash(normalize(a)): r.provider for r in provider_rows() for a in r.aliases}
+    places = {squash(normalize(a)): Place(r.kind, r.code, r.country) for r in place_rows() for a in r.aliases}
+    return Lexicon(
+        gpus=gpus,
+        gpu_pattern=one_of(gpus, r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z]))"),
+        providers=providers,
+        provider_pattern=one_of(providers),
+        places=places,
+        place_pattern=one_of(places),
+        models=models,
+        families=families,
+        ordinary={kind: frozenset(names) for kind, names in ordinary.items()},
+    )

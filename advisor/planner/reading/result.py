@@ -1,0 +1,100 @@
+"""What reading a turn yields: typed, frozen, and small enough to be stored beside the turn."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from advisor.answer import Constraints, Frozen, Fx, Intent, Lang, Workload
+
+Role = Literal["wanted", "candidate", "current", "excluded", "topic"]
+"""How a GPU was mentioned: asked for, to be compared or judged, in use already, ruled out, or only spoken of."""
+
+
+class GpuMention(Frozen):
+    """One mention of a GPU, with the count and memory that stand beside it. `gpu` is None for "8x 80GB"."""
+
+    gpu: str | None
+    text: str
+    start: int
+    end: int
+    variant: str | None = None
+    memory_gb: float | None = None
+    count: int | None = None
+    """GPUs of one machine where `nodes` is known, else GPUs in all."""
+    nodes: int | None = None
+    role: Role = "topic"
+    known: bool = True
+    nearest: tuple[str, ...] = ()
+    """Known names close to an unknown one."""
+
+    @property
+    def total(self) -> int | None:
+        """GPUs over all machines, or None where no count was given."""
+        return None if self.count is None else self.count * (self.nodes or 1)
+
+
+class Mentions(Frozen):
+    """Names found in the turn, canonical where they are known."""
+
+    gpus: tuple[GpuMention, ...] = ()
+    providers: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    instance_types: tuple[str, ...] = ()
+    fabrics: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    """Serving and training software: vLLM, DeepSpeed, GROMACS."""
+    unknown_gpus: tuple[str, ...] = ()
+    unknown_instance_types: tuple[str, ...] = ()
+    unknown_providers: tuple[str, ...] = ()
+
+
+class Quantity(Frozen):
+    """A number that was read: `text` as it stands in the normalised turn, what it means, and its value in the unit of the name."""
+
+    text: str
+    meaning: str
+    value: float
+    start: int
+    end: int
+
+
+class Premise(Frozen):
+    """A checkable claim: subject ("RTX PRO 6000"), relation ("has", "lacks", "same_as"), object ("nvlink")."""
+
+    subject: str
+    relation: Literal["has", "lacks", "same_as"]
+    object: str
+    text: str
+    asked: bool = False
+    """True where the turn asks it as a question rather than stating it."""
+
+
+class Reading(Frozen):
+    """One turn as the planner understands it; `workload` and `constraints` are merged with what earlier turns said."""
+
+    text: str
+    lang: Literal["ja", "en", "unknown"]
+    answer_lang: Lang
+    intent: Intent
+    acts: frozenset[str] = frozenset()
+    workload: Workload | None = None
+    constraints: Constraints = Constraints()
+    mentions: Mentions = Mentions()
+    candidates: tuple[GpuMention, ...] = ()
+    """Hardware that the turn asks about ("A or B?", "is 8x H100 enough?"), kept from the last turn that named some."""
+    current: tuple[GpuMention, ...] = ()
+    """Hardware that the person has, or that failed."""
+    premises: tuple[Premise, ...] = ()
+    quantities: tuple[Quantity, ...] = ()
+    fx: Fx | None = None
+    search_query: str = ""
+    pasted: str | None = None
+    topic_relevance: float = Field(default=0.0, ge=0.0, le=1.0)
+    changed: tuple[str, ...] = ()
+    """Names of workload and constraint fields whose value this turn set or cleared."""
+    questions_back: tuple[str, ...] = ()
+    """At most two keys of things that the answer turns on and nobody said."""
+    turn: int = 1

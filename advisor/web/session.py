@@ -1,0 +1,76 @@
+"""What one browser tab's conversation holds on the server while the tab is open."""
+
+from __future__ import annotations
+
+import secrets
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from advisor.answer import Answer, Lang
+
+MAX_TURNS = 200
+"""Turns kept in one conversation; older ones leave the page (the export has what the page has)."""
+
+
+class Turn(BaseModel):
+    """One question with its answer, or with why there is none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str
+    answer: Answer | None = None
+    error: str | None = None
+    stopped: bool = False
+    partial: str = ""
+    edited: bool = False
+    """True where the question is a change of assumptions made with the controls."""
+
+
+class Session(BaseModel):
+    """A conversation: its thread at the advisor and its turns. The thread's name is a secret nobody can guess."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    thread: str = Field(default_factory=lambda: secrets.token_urlsafe(16), max_length=64, pattern=r"^[A-Za-z0-9_-]{16,64}$")
+    turns: list[Turn] = Field(default_factory=list, max_length=MAX_TURNS)
+    shown: int = -1
+    """Index of the turn that the result panel shows; -1 for the last."""
+
+    def turn_shown(self) -> Turn | None:
+        """The turn in the result panel, or None before the first."""
+        if not self.turns:
+            return None
+        return self.turns[self.shown if -1 <= self.shown < len(self.turns) else -1]
+
+    def with_turn(self, turn: Turn) -> Session:
+        """A copy with `turn` at its end, shown."""
+        return self.model_copy(update={"turns": [*self.turns, turn][-MAX_TURNS:], "shown": -1})
+
+    def with_last(self, turn: Turn) -> Session:
+        """A copy whose last turn is `turn`."""
+        return self.model_copy(update={"turns": [*self.turns[:-1], turn], "shown": -1})
+
+    def last_lang(self) -> Lang | None:
+        """Language of the last answer."""
+        return next((turn.answer.lang for turn in reversed(self.turns) if turn.answer), None)
+
+
+def saved(session: Session) -> str:
+    """The conversation as JSON for the browser's own storage; tool arguments are left out to keep it small."""
+    slim = session.model_copy(
+        update={
+            "turns": [
+                turn.model_copy(update={"answer": turn.answer.model_copy(update={"tool_calls": ()}) if turn.answer else None})
+                for turn in session.turns
+            ]
+        }
+    )
+    return slim.model_dump_json(by_alias=True, exclude_defaults=True)
+
+
+def restored(text: str) -> Session | None:
+    """A conversation from the browser's storage; None where it is not one (storage is the user's to edit)."""
+    try:
+        return Session.model_validate_json(text)
+    except ValidationError:
+        return None

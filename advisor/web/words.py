@@ -1,0 +1,81 @@
+"""The page's words: lookup by key, and the components whose words change with the language switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from advisor.answer import Lang
+from advisor.messages import catalogue, text
+
+if TYPE_CHECKING:
+    import gradio as gr
+
+LANGS: tuple[Lang, ...] = ("en", "ja")
+
+
+def word(key: str, lang: str, /, **values: Any) -> str:
+    """The page's text `web.<key>` in `lang`. Raises KeyError for an unknown key."""
+    return text(f"web.{key}", lang, **values)
+
+
+def known(key: str, lang: str, fallback: str) -> str:
+    """The text `web.<key>` where the catalogue has it, else `fallback`: for codes that other packages may add to."""
+    return word(key, lang) if f"web.{key}" in catalogue() else fallback
+
+
+def page_lang(accept_language: str | None) -> Lang:
+    """The first of Japanese and English that an `Accept-Language` header prefers; English where it names neither.
+
+    Weights are honoured: `en;q=0.5, ja` is Japanese.
+    """
+    best: tuple[float, Lang] | None = None
+    for part in (accept_language or "").split(","):
+        tag, _, rest = part.strip().partition(";")
+        lang = tag.split("-")[0].strip().lower()
+        if lang not in LANGS:
+            continue
+        weight = rest.replace(" ", "").removeprefix("q=")
+        try:
+            q = float(weight) if weight else 1.0
+        except ValueError:
+            q = 0.0
+        if q > 0 and (best is None or q > best[0]):
+            best = (q, lang)  # type: ignore[assignment]
+    return best[1] if best else "en"
+
+
+def translations() -> dict[str, dict[str, str]]:
+    """Language → key → text of every `web.` text, as Gradio's browser-side translation wants it."""
+    return {lang: {key: row[lang] for key, row in catalogue().items() if key.startswith("web.")} for lang in LANGS}
+
+
+class Labels:
+    """Remembers which component property shows which text, so that one event can put the page into another language.
+
+    At build time `say(key)` gives a value that the browser translates by its own language before the first paint.
+    """
+
+    def __init__(self, i18n: gr.I18n):
+        self._i18n = i18n
+        self._props: list[tuple[Any, dict[str, str]]] = []
+
+    def say(self, key: str) -> Any:
+        """A property value that the browser shows in its own language."""
+        return self._i18n(f"web.{key}")
+
+    def add(self, component: Any, **props: str) -> Any:
+        """Register `component`: each property name → text key. Returns the component."""
+        self._props.append((component, props))
+        return component
+
+    @property
+    def components(self) -> list[Any]:
+        """The registered components, in the order of `updates`."""
+        return [component for component, _ in self._props]
+
+    def updates(self, lang: str) -> Iterable[Any]:
+        """One Gradio update a registered component, with its words in `lang`."""
+        import gradio as gr
+
+        return [gr.update(**{prop: word(key, lang) for prop, key in props.items()}) for _, props in self._props]
