@@ -236,6 +236,8 @@ class Answer(Frozen):
     constraints: Constraints = Constraints()
     needs: Needs | None = None
     picks: tuple[Pick, ...] = ()
+    alternatives: tuple[Pick, ...] = ()
+    """Where nothing matches all of it: the nearest rows, told as such."""
     relaxed: tuple[str, ...] = ()
     counterfactual: Counterfactual | None = None
     assumptions: tuple[str, ...] = ()

@@ -1,0 +1,118 @@
+"""From a reading to the tool calls of the turn: a table of cases, no state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advisor.planner.reading import Reading
+from advisor.selection import offer_filter
+
+Call = tuple[str, dict[str, Any]]
+MAX_SIZED = 4
+MAX_NAMES = 8
+ABOUT_THE_JOB = frozenset({"why", "follow_up", "summarize", "count_scaling_question", "more_detail", "edited"})
+
+
+def next_calls(reading: Reading) -> list[Call]:
+    """The calls that answer the turn, all of which can run at once; none for a refusal or a question back."""
+    calls: list[Call] = []
+    if reading.pasted:
+        instance = next(iter(reading.mentions.instance_types), None)
+        calls.append(("diagnose", {"text": reading.pasted, "instance_type": instance, "lang": reading.answer_lang}))
+    if reading.intent in ("refuse", "clarify"):
+        return calls
+    if reading.intent in ("picks", "no_match", "infeasible"):
+        calls.append(recommend_call(reading) if is_sized(reading) else list_call(reading))
+        calls += size_calls(reading)
+        calls += search_calls(reading, k=4)
+    else:
+        calls += search_calls(reading, k=6)
+        if is_sized(reading) and reading.acts & ABOUT_THE_JOB:
+            calls.append(recommend_call(reading))
+        elif is_sized(reading):
+            calls += size_calls(reading)
+    names = named_hardware(reading)
+    if names:
+        calls.append(("compare_links", {"names": names}))
+    return calls
+
+
+def is_sized(reading: Reading) -> bool:
+    """Is there a job to size, or only a list to filter?"""
+    return reading.workload is not None and "list" not in reading.acts
+
+
+def recommend_call(reading: Reading) -> Call:
+    """Size the job and pick offers."""
+    workload = reading.workload
+    assert workload is not None
+    return (
+        "recommend",
+        {
+            "workload": workload.model_dump(mode="json", exclude_defaults=True) | {"kind": workload.kind},
+            "constraints": reading.constraints.model_dump(mode="json", exclude_defaults=True),
+            "lang": reading.answer_lang,
+        },
+    )
+
+
+def list_call(reading: Reading) -> Call:
+    """List offers that meet the constraints."""
+    wanted = offer_filter(reading.constraints, limit=200)
+    return "filter_offers", wanted.model_dump(mode="json", exclude_defaults=True)
+
+
+def size_calls(reading: Reading) -> list[Call]:
+    """Check the machines that the question names against the job."""
+    if not is_sized(reading):
+        return []
+    workload = reading.workload
+    assert workload is not None
+    calls: list[Call] = []
+    seen: set[tuple[str, int]] = set()
+    for mention in (*reading.current, *reading.candidates):
+        if not mention.known or mention.gpu is None:
+            continue
+        gpu = " ".join(
+            part
+            for part in (mention.gpu, mention.variant, f"{mention.memory_gb:g}GB" if mention.memory_gb else None)
+            if part and part != "unknown"
+        )
+        gpus = mention.total or 1
+        if (gpu, gpus) in seen or len(calls) >= MAX_SIZED:
+            continue
+        seen.add((gpu, gpus))
+        calls.append(
+            (
+                "size_workload",
+                {
+                    "workload": workload.model_dump(mode="json", exclude_defaults=True) | {"kind": workload.kind},
+                    "gpu": gpu,
+                    "gpus": gpus,
+                    "nodes": mention.nodes or 1,
+                    "lang": reading.answer_lang,
+                },
+            )
+        )
+    return calls
+
+
+def search_calls(reading: Reading, k: int) -> list[Call]:
+    """Passages in the language of the answer, and the best of any language or document."""
+    query = (reading.search_query or reading.text).strip()[:1000]
+    if not query:
+        return []
+    return [
+        ("search_guides", {"query": query, "k": k, "lang": reading.answer_lang}),
+        ("search_guides", {"query": query, "k": 4}),
+    ]
+
+
+def named_hardware(reading: Reading) -> list[str]:
+    """GPU models and instance types that the turn names, in the order of the text."""
+    names = [
+        m.gpu if not m.variant or m.variant == "unknown" else f"{m.gpu} {m.variant}"
+        for m in reading.mentions.gpus
+        if m.known and m.gpu
+    ]
+    return list(dict.fromkeys([*names, *reading.mentions.instance_types]))[:MAX_NAMES]

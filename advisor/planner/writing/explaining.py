@@ -1,0 +1,118 @@
+"""Explanations and troubles: the answer to the question asked, from the passages found, in numbers of the job where one is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from advisor.answer import Answer
+from advisor.messages import text
+from advisor.planner.writing import machines
+from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is_prose, overlap, sentences
+from advisor.planner.writing.links import corrections, named_lines
+
+FIRST_CHARS = 1100
+FIRST_CHARS_DEEP = 2200
+OTHERS = 2
+OTHERS_DEEP = 4
+OTHER_CHARS = 420
+
+
+def write(reading: Any, results: Any) -> Answer:
+    """The answer to "why", "what", "does it" and "what do I check"."""
+    lang = reading.answer_lang
+    deep = "more_detail" in reading.acts
+    citations = Citations()
+    parts = corrections(reading.premises, results.links, lang)
+    recommendation = results.recommendation
+    job = machines.job_lines(recommendation, lang) if recommendation is not None else []
+    if job:
+        parts.append("\n".join(job))
+    assessed = machines.assessed_lines(results.assessments, lang)
+    if assessed:
+        parts.append("\n".join(f"- {line}" for line in assessed))
+    if recommendation is not None and "summarize" in reading.acts:
+        parts += machines.summary_parts(recommendation, reading, lang)
+    found = passages(reading, results.hits, citations, deep=deep)
+    parts += found
+    named = named_lines(results.links, lang)
+    if named:
+        parts.append("\n".join(f"- {line}" for line in named))
+    if not found and not job and not named:
+        parts.append(text("writing.no_source", lang))
+    return Answer(
+        lang=lang,
+        intent="troubleshoot" if reading.intent == "troubleshoot" else "explain",
+        text="\n\n".join(parts),
+        workload=reading.workload if recommendation is None else recommendation.workload,
+        constraints=reading.constraints,
+        needs=None if recommendation is None else recommendation.needs,
+        fx=reading.fx,
+        citations=citations.rows(),
+        **({"picks": recommendation.picks} if recommendation is not None and "summarize" in reading.acts else {}),
+    )
+
+
+def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: bool = False) -> list[str]:
+    """The best passage at some length, then what the next ones add, each with its mark.
+
+    Passages in the language of the answer come first; a document that a person added is heard whenever it was found.
+    """
+    from knowledge.tokens import tokens
+
+    query = tokens(reading.search_query or reading.text, stop=True)
+    ordered = order(hits, reading.answer_lang)
+    if not ordered:
+        return []
+    first = ordered[0]
+    blocks = best_blocks(first, query, FIRST_CHARS_DEEP if deep else FIRST_CHARS)
+    if not blocks:
+        return []
+    parts = [f"{blocks[0]} {citations.mark(first, blocks[0])}" if is_prose(blocks[0]) else blocks[0]]
+    parts += blocks[1:]
+    said = "\n".join(blocks)
+    for hit in others(ordered, query, OTHERS_DEEP if deep else OTHERS):
+        sentence = _gist(hit, query, said)
+        if sentence:
+            said += sentence
+            parts.append(f"{sentence} {citations.mark(hit, sentence)}")
+    if not citations.rows():
+        parts[0] = f"{parts[0]}\n\n{citations.mark(first, blocks[0])}"
+    return parts
+
+
+def order(hits: Sequence[Any], lang: str) -> list[Any]:
+    """Each entry once, in the language of the answer where it has that; otherwise as ranked."""
+    own = {hit.entry_id for hit in hits if hit.entry_id and hit.lang == lang}
+    seen: set[str] = set()
+    kept = []
+    for hit in hits:
+        if hit.entry_id and hit.lang != lang and hit.entry_id in own:
+            continue
+        key = hit.entry_id or hit.passage_id
+        if key not in seen:
+            seen.add(key)
+            kept.append(hit)
+    return sorted(kept, key=lambda hit: hit.lang != lang)
+
+
+def others(ordered: Sequence[Any], query: Sequence[str], count: int) -> list[Any]:
+    """The next passages worth hearing: those nearest to the question, an added document before a guide."""
+    rest = list(ordered[1:])
+    added = [hit for hit in rest if not hit.entry_id][:1]
+    guides = [hit for hit in rest if hit.entry_id][:count]
+    return [*guides[: count - len(added)], *added] if added else guides
+
+
+def _gist(hit: Any, query: Sequence[str], said: str) -> str:
+    """The first sentence of a passage, with the sentence nearest to the question where that is another one."""
+    prose = [s for block in blocks_of(hit) if is_prose(block) for s in sentences(block)]
+    prose = [s for s in prose if s not in said and len(s) <= OTHER_CHARS]
+    if not prose:
+        return ""
+    nearest = max(prose, key=lambda s: overlap(s, query))
+    first = prose[0]
+    if nearest == first or len(first) + len(nearest) > OTHER_CHARS:
+        return first if nearest == first else nearest
+    glue = "" if first.endswith(("。", "！", "？")) else " "
+    return f"{first}{glue}{nearest}"

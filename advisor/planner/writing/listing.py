@@ -1,0 +1,114 @@
+"""The answer to "which offers are there": a count, the best row of each type, and what does not match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from advisor.answer import Answer, Pick
+from advisor.messages import text
+from advisor.planner.writing.ages import age_note
+from advisor.planner.writing.citing import Citations
+from advisor.planner.writing.figures import HOURS_A_MONTH, money, table
+from advisor.planner.writing.links import corrections, named_lines
+from advisor.planner.writing.loosening import nothing_matches
+from advisor.planner.writing.picking import MONTH_ACTS, background
+
+SHOWN = 8
+ALTERNATIVES = 3
+
+
+def write(reading: Any, results: Any, stale_days: int) -> Answer:
+    """Picks where rows match, else no_match with the nearest rows."""
+    lang, page = reading.answer_lang, results.page
+    citations = Citations()
+    parts = corrections(reading.premises, results.links, lang)
+    picks = tuple(pick_of(offer, reading.constraints.nodes or 1) for offer in one_a_type(page.offers, SHOWN))
+    unknown = bool(reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types)
+    alternatives: tuple[Pick, ...] = ()
+    if picks and not unknown:
+        parts.append(_heading(page, picks, reading, lang))
+        parts.append(table(picks, lang, reading.fx))
+        regions = list(dict.fromkeys(offer.region for offer in page.offers))
+        if len(regions) > 1 and "region" in reading.acts:
+            parts.append(text("writing.list.regions", lang, items=", ".join(regions[:12])))
+    else:
+        parts += nothing_matches(reading, results, lang)
+        alternatives = tuple(pick_of(offer, 1) for offer in one_a_type(page.near, ALTERNATIVES))
+        picks = ()
+        if alternatives:
+            parts.append(table(alternatives, lang, reading.fx))
+    named = named_lines(results.links, lang) if reading.premises or not picks else []
+    if named:
+        parts.append("\n".join(f"- {line}" for line in named))
+    if page.unknown and picks:
+        parts.append(text("writing.list.unknown", lang, count=len(page.unknown)))
+    parts += background(reading, results, citations, 2)
+    parts.append(" ".join(_notes(picks or alternatives, reading, lang, stale_days)))
+    return Answer(
+        lang=lang,
+        intent="picks" if picks else "no_match",
+        text="\n\n".join(part for part in parts if part),
+        workload=reading.workload,
+        constraints=reading.constraints,
+        picks=picks,
+        alternatives=alternatives,
+        fx=reading.fx,
+        citations=citations.rows(),
+    )
+
+
+def one_a_type(offers: Iterable[Any], count: int) -> list[Any]:
+    """The first row of each provider and type, in the order given."""
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for offer in offers:
+        key = (offer.provider, offer.instance_type)
+        if key not in seen:
+            seen.add(key)
+            kept.append(offer)
+        if len(kept) == count:
+            break
+    return kept
+
+
+def pick_of(offer: Any, nodes: int) -> Pick:
+    """A row of the offers table as a pick, times a number of nodes."""
+    count = int(offer.gpu_count) if float(offer.gpu_count).is_integer() else offer.gpu_count
+    memory = offer.gpu_memory_gb
+    shared = {name: getattr(offer, name) for name in Pick.model_fields if name in type(offer).model_fields}
+    return Pick(
+        **{
+            **shared,
+            "gpu_count": count,
+            "nodes": nodes,
+            "total_gpus": count * nodes,
+            "total_gpu_memory_gb": None if memory is None else round(memory * count * nodes, 1),
+            "total_usd_hour": None if offer.price_usd_hour is None else round(offer.price_usd_hour * nodes, 4),
+        }
+    )
+
+
+def _heading(page: Any, picks: tuple[Pick, ...], reading: Any, lang: str) -> str:
+    if page.count == 1:
+        return text("writing.list.one", lang)
+    sort = reading.constraints.sort if reading.constraints.sort in ("price", "memory", "bandwidth") else "price_gpu"
+    return text(
+        "writing.list.count", lang, count=page.count, shown=len(picks), order=text(f"writing.list.order.{sort}", lang)
+    )
+
+
+def _notes(shown: tuple[Pick, ...], reading: Any, lang: str, stale_days: int) -> list[str]:
+    notes = []
+    if shown and reading.acts & MONTH_ACTS:
+        items = [
+            f"`{p.instance_type}` {money((p.total_usd_hour or 0) * HOURS_A_MONTH, reading.fx)}"
+            for p in shown
+            if p.total_usd_hour
+        ]
+        notes.append(text("writing.month", lang, items=text("writing.join", lang).join(items)))
+    if reading.fx:
+        notes.append(text("writing.fx", lang, rate=reading.fx.rate, as_of=reading.fx.as_of))
+    if shown:
+        notes.append(age_note(shown, lang, stale_days))
+    return [note for note in notes if note]

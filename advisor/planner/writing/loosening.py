@@ -1,0 +1,48 @@
+"""When nothing matches: unknown names, near names, and which condition to loosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from advisor.messages import catalogue, text
+
+
+def nothing_matches(reading: Any, results: Any, lang: str) -> list[str]:
+    """What is unknown, else that no row matches, and the near misses with their counts."""
+    parts = unknown_names(reading, lang)
+    if not parts:
+        parts = [text("writing.no_match", lang)]
+    if results.page is not None:
+        parts += [
+            "- " + text("writing.no_match.near", lang, what=constraint_words(n.field, lang), count=n.count)
+            for n in results.page.near_misses[:3]
+        ]
+    return parts
+
+
+def unknown_names(reading: Any, lang: str) -> list[str]:
+    """A sentence for each GPU or instance type that nobody here has heard of."""
+    mentions = reading.mentions
+    near = {m.text: m.nearest for m in mentions.gpus if not m.known}
+    parts = []
+    for name in mentions.unknown_gpus:
+        close = next(
+            (n for shown, n in near.items() if name.lower() in shown.lower() or shown.lower() in name.lower()), ()
+        )
+        words = text("writing.unknown_gpu.near", lang, names=", ".join(close)) if close else ""
+        parts.append(text("writing.unknown_gpu", lang, name=name, near=words))
+    for name in mentions.unknown_instance_types:
+        parts.append(text("writing.unknown_type", lang, name=name, near=""))
+    return parts
+
+
+def constraint_words(name: str, lang: str) -> str:
+    """A constraint's name in words."""
+    key = f"writing.constraint.{name}"
+    return text(key, lang) if key in catalogue() else name
+
+
+def loosened_words(names: Sequence[str], lang: str) -> str:
+    """Several constraints in words."""
+    return text("writing.join", lang).join(dict.fromkeys(constraint_words(name, lang) for name in names))

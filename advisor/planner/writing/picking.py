@@ -1,0 +1,124 @@
+"""The answer to "what do I rent": verdict, machines named, picks, links in numbers, counterfactual, what to check, sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advisor.answer import Answer, Pick
+from advisor.messages import text
+from advisor.planner.writing import machines
+from advisor.planner.writing.ages import age_note
+from advisor.planner.writing.citing import Citations
+from advisor.planner.writing.explaining import order
+from advisor.planner.writing.figures import HOURS_A_MONTH, money, table
+from advisor.planner.writing.links import corrections
+from advisor.planner.writing.loosening import loosened_words, nothing_matches
+from advisor.planner.writing.short import questions_back
+
+MONTH_ACTS = frozenset({"monthly"})
+
+
+def write(reading: Any, results: Any, stale_days: int) -> Answer:
+    """One of picks, no_match or infeasible, as the recommendation came out."""
+    lang, rec = reading.answer_lang, results.recommendation
+    citations = Citations()
+    parts = corrections(reading.premises, results.links, lang)
+    intent = "picks"
+    alternatives: tuple[Pick, ...] = ()
+    if rec.outcome == "no_match" or not rec.picks:
+        intent = "infeasible" if rec.outcome == "infeasible" else "no_match"
+        alternatives = rec.nearest
+        parts += _infeasible(rec, reading, lang) if intent == "infeasible" else _no_match(rec, reading, results, lang)
+    else:
+        parts.append(machines.verdict(rec.picks[0], lang, reading.fx))
+    shown = rec.picks or alternatives
+    assessed = machines.assessed_lines(results.assessments, lang)
+    if assessed:
+        parts.append("\n".join(f"- {line}" for line in assessed))
+    if shown:
+        parts.append(table(shown, lang, reading.fx))
+    if intent == "picks":
+        parts.append("\n".join(machines.job_lines(rec, lang)))
+        parts += [c.verdict for c in rec.counterfactuals if c.verdict]
+        parts += _trade(rec, reading, lang)
+    parts += background(reading, results, citations, 2)
+    if shown:
+        caveats = list(dict.fromkeys(c for p in shown[:1] for c in p.caveats))
+        if caveats:
+            parts.append(f"**{text('writing.head.check', lang)}**\n" + "\n".join(f"- {c}" for c in caveats[:4]))
+        parts.append(" ".join(_notes(shown, rec, reading, lang, stale_days)))
+    return Answer(
+        lang=lang,
+        intent=intent,  # type: ignore[arg-type]
+        text="\n\n".join(part for part in parts if part),
+        workload=rec.workload,
+        constraints=reading.constraints,
+        needs=rec.needs,
+        picks=rec.picks,
+        alternatives=alternatives,
+        relaxed=rec.relaxed,
+        counterfactual=next(iter(rec.counterfactuals), None),
+        assumptions=rec.assumptions,
+        fx=reading.fx,
+        citations=citations.rows(),
+        charts=rec.charts,
+    )
+
+
+def background(reading: Any, results: Any, citations: Citations, count: int) -> list[str]:
+    """What the passages add to the picks: a sentence or two each, with the mark."""
+    from advisor.planner.writing.explaining import _gist
+    from knowledge.tokens import tokens
+
+    query = tokens(reading.search_query or reading.text, stop=True)
+    lines: list[str] = []
+    for hit in order(results.hits, reading.answer_lang)[:count]:
+        gist = _gist(hit, query, "\n".join(lines))
+        if gist:
+            lines.append(f"- {gist} {citations.mark(hit, gist)}")
+    if not lines:
+        return []
+    return [f"**{text('writing.head.background', reading.answer_lang)}**\n" + "\n".join(lines)]
+
+
+def _infeasible(rec: Any, reading: Any, lang: str) -> list[str]:
+    words = text("writing.infeasible", lang)
+    parts = [" ".join([words, *rec.problem]) if lang == "en" else "".join([words, *rec.problem])]
+    if rec.nearest:
+        parts.append(text("writing.infeasible.nearest", lang))
+    return parts
+
+
+def _no_match(rec: Any, reading: Any, results: Any, lang: str) -> list[str]:
+    parts = nothing_matches(reading, results, lang)
+    parts += list(rec.problem)
+    if rec.nearest and rec.loosened:
+        parts.append(text("writing.no_match.nearest", lang, what=loosened_words(rec.loosened, lang)))
+    return parts
+
+
+def _trade(rec: Any, reading: Any, lang: str) -> list[str]:
+    lines = [*rec.flips[:2], *rec.why_not_runner_up[:1]]
+    if "more_detail" in reading.acts:
+        lines = [*rec.flips, *rec.why_not_runner_up, text("writing.formula", lang, formula=rec.formula)]
+    return [f"**{text('writing.head.trade', lang)}**\n" + "\n".join(f"- {line}" for line in lines)] if lines else []
+
+
+def _notes(shown: tuple[Pick, ...], rec: Any, reading: Any, lang: str, stale_days: int) -> list[str]:
+    notes = []
+    if rec.assumptions:
+        notes.append(text("writing.assumed", lang, items=text("writing.join", lang).join(rec.assumptions)))
+    if reading.acts & MONTH_ACTS or reading.constraints.budget_usd_month:
+        items = [
+            f"`{p.instance_type}` {money((p.total_usd_hour or 0) * HOURS_A_MONTH, reading.fx)}"
+            for p in shown
+            if p.total_usd_hour
+        ]
+        notes.append(text("writing.month", lang, items=text("writing.join", lang).join(items)))
+    if reading.fx:
+        notes.append(text("writing.fx", lang, rate=reading.fx.rate, as_of=reading.fx.as_of))
+    notes.append(age_note(shown, lang, stale_days))
+    back = questions_back(reading)
+    if back:
+        notes.append(text("writing.ask_back", lang, items=back))
+    return [note for note in notes if note]
