@@ -1,0 +1,115 @@
+"""The field's terms in English and Japanese: a row a concept, so that a question in one language reaches text in the other."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from knowledge.errors import DataError
+from knowledge.tokens import normalize, stem
+
+PATH = Path(__file__).parent / "data" / "glossary.csv"
+MARK = "§"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A term found in a normalized text: where, and the token of its concept."""
+
+    start: int
+    end: int
+    concept: str
+
+
+class Glossary:
+    """Finds the terms of a table of concepts in normalized text; the longest term at a place wins."""
+
+    def __init__(self, rows: list[dict[str, str]]) -> None:
+        self._latin: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._japanese: dict[str, dict[str, str]] = {}
+        for row in rows:
+            concept = MARK + row["concept"].strip()
+            for term in row["en"].split("|") + row["ja"].split("|"):
+                term = normalize(term.strip())
+                if not term:
+                    continue
+                if term[0].isascii():
+                    words = tuple(_stem_words(term))
+                    self._latin.setdefault(words[0], []).append((words, concept))
+                else:
+                    self._japanese.setdefault(term[0], {})[term] = concept
+        for terms in self._latin.values():
+            terms.sort(key=lambda item: -len(item[0]))
+        self._by_length = {
+            first: sorted({len(term) for term in terms}, reverse=True) for first, terms in self._japanese.items()
+        }
+
+    def find(self, text: str) -> list[Match]:
+        """All terms in a normalized text, left to right, none inside another."""
+        return sorted([*self._find_latin(text), *self._find_japanese(text)], key=lambda match: match.start)
+
+    def _find_latin(self, text: str) -> Iterator[Match]:
+        words = list(_words(text))
+        stems = [stem(word) for word, _, _ in words]
+        at = 0
+        while at < len(words):
+            for term, concept in self._latin.get(stems[at], ()):
+                end = at + len(term)
+                if tuple(stems[at:end]) == term:
+                    yield Match(words[at][1], words[end - 1][2], concept)
+                    at = end - 1
+                    break
+            at += 1
+
+    def _find_japanese(self, text: str) -> Iterator[Match]:
+        at = 0
+        while at < len(text):
+            terms = self._japanese.get(text[at])
+            if terms:
+                for length in self._by_length[text[at]]:
+                    concept = terms.get(text[at : at + length]) if at + length <= len(text) else None
+                    if concept and not _inside_katakana(text, at, at + length):
+                        yield Match(at, at + length, concept)
+                        at += length - 1
+                        break
+            at += 1
+
+
+def _inside_katakana(text: str, start: int, end: int) -> bool:
+    """A katakana term inside a longer katakana word is another word (レール in トレールズ)."""
+    return (_kana(text[start]) and start > 0 and _kana(text[start - 1])) or (
+        _kana(text[end - 1]) and end < len(text) and _kana(text[end]) and text[end] != "ー"
+    )
+
+
+def _kana(character: str) -> bool:
+    return "\u30a1" <= character <= "\u30fa" or character == "ー"
+
+
+def _words(text: str) -> Iterator[tuple[str, int, int]]:
+    start = -1
+    for place, character in enumerate(text + " "):
+        if character.isascii() and character.isalnum():
+            if start < 0:
+                start = place
+        elif start >= 0:
+            yield text[start:place], start, place
+            start = -1
+
+
+def _stem_words(term: str) -> list[str]:
+    return [stem(word) for word, _, _ in _words(term)]
+
+
+@lru_cache(maxsize=4)
+def load_glossary(path: Path = PATH) -> Glossary:
+    """The shipped glossary: columns concept, en, ja; ways of writing divided by `|`. Raises DataError where a column is missing."""
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = {"concept", "en", "ja"} - set(reader.fieldnames or ())
+        if missing:
+            raise DataError(f"{path.name} lacks the columns {sorted(missing)}.")
+        return Glossary(list(reader))

@@ -1,0 +1,224 @@
+"""The library: one SQLite file that says what is known, and is the truth for the indexes built from it.
+
+A write is one transaction that raises `version`; readers see the old state or the new one and notice the change by the
+number. Passages never change in place: other text has another id.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from knowledge.errors import StoreUnavailable
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS documents(
+  doc_id TEXT PRIMARY KEY, source TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, root TEXT NOT NULL, title TEXT NOT NULL,
+  lang TEXT NOT NULL, provider TEXT, as_of TEXT, url TEXT, edition TEXT, family TEXT, content_hash TEXT NOT NULL,
+  etag TEXT, extra TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS passages(
+  passage_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE, ord INTEGER NOT NULL,
+  section TEXT NOT NULL, text TEXT NOT NULL, fold TEXT NOT NULL, terms TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS passages_by_doc ON passages(doc_id, ord);
+"""
+
+
+class Document(BaseModel):
+    """One document as it went in. `source` is the path as ingested or the URL; `edition` a version such as v3; `family` ties
+    the editions and languages of one page together."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    doc_id: str
+    source: str
+    kind: str = "document"
+    root: str = ""
+    title: str
+    lang: str
+    provider: str | None = None
+    as_of: str | None = None
+    url: str | None = None
+    edition: str | None = None
+    family: str | None = None
+    content_hash: str
+    etag: str | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class Passage(BaseModel):
+    """One passage: what search returns whole. `fold` is equal for passages of near-equal text; `terms` are its tokens by
+    field, ready for the lexical index."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    passage_id: str
+    doc_id: str
+    ord: int
+    section: str
+    text: str
+    fold: str = ""
+    terms: str = ""
+
+
+class Library:
+    """Reads and writes the library file. One connection a thread; writes are for the holder of the ingest lock only."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                connection = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA foreign_keys=ON")
+                connection.execute("PRAGMA synchronous=NORMAL")
+                connection.executescript(_SCHEMA)
+            except (sqlite3.Error, OSError) as error:
+                raise StoreUnavailable(f"The library {self.path} cannot be opened ({error}).") from error
+            connection.row_factory = sqlite3.Row
+            self._local.connection = connection
+        return connection
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
+    def get_meta(self, key: str) -> str | None:
+        """A value of the meta table, or None."""
+        row = self._connect().execute("SELECT value FROM meta WHERE key=?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, **values: str) -> None:
+        """Set values of the meta table at once, outside a write of documents."""
+        with self._transaction() as connection:
+            self._set_meta(connection, values)
+
+    @property
+    def version(self) -> int:
+        """The number of the current state; 0 before the first write."""
+        return int(self.get_meta("version") or 0)
+
+    def documents(self) -> list[Document]:
+        """All documents, by source."""
+        rows = self._connect().execute("SELECT * FROM documents ORDER BY source").fetchall()
+        return [_document(row) for row in rows]
+
+    def document(self, doc_id: str) -> Document | None:
+        """One document by id."""
+        row = self._connect().execute("SELECT * FROM documents WHERE doc_id=?", (doc_id,)).fetchone()
+        return None if row is None else _document(row)
+
+    def passages(self, ids: Iterable[str]) -> dict[str, Passage]:
+        """Passages by id; ids that are gone are absent."""
+        wanted = list(ids)
+        out: dict[str, Passage] = {}
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ",".join("?" * len(part))
+            rows = self._connect().execute(f"SELECT * FROM passages WHERE passage_id IN ({marks})", part)
+            out.update({row["passage_id"]: Passage(**dict(row)) for row in rows})
+        return out
+
+    def of_document(self, doc_id: str, first: int = 0, last: int = 1 << 30) -> list[Passage]:
+        """The passages of a document from position `first` to `last`, in order."""
+        rows = self._connect().execute(
+            "SELECT * FROM passages WHERE doc_id=? AND ord BETWEEN ? AND ? ORDER BY ord", (doc_id, first, last)
+        )
+        return [Passage(**dict(row)) for row in rows]
+
+    def passage_ids(self) -> set[str]:
+        """The ids of all passages."""
+        return {row[0] for row in self._connect().execute("SELECT passage_id FROM passages")}
+
+    def all_passages(self) -> Iterator[sqlite3.Row]:
+        """Every passage with its document's fields that the index needs, in a stable order (source, position)."""
+        return iter(
+            self._connect().execute(
+                "SELECT p.passage_id, p.doc_id, p.ord, p.fold, p.terms, p.section, p.text, d.lang, d.provider, d.kind, d.as_of, "
+                "d.edition, d.family, d.title, d.source FROM passages p JOIN documents d USING(doc_id) ORDER BY d.source, p.ord"
+            )
+        )
+
+    def passage_counts(self) -> dict[str, int]:
+        """How many passages each document has, by document id."""
+        return dict(self._connect().execute("SELECT doc_id, count(*) FROM passages GROUP BY doc_id").fetchall())
+
+    def count(self) -> int:
+        """How many passages there are."""
+        return int(self._connect().execute("SELECT count(*) FROM passages").fetchone()[0])
+
+    def replace(
+        self,
+        documents: Iterable[tuple[Document, list[Passage]]],
+        removed: Iterable[str],
+        meta: dict[str, str],
+        finish: Any = None,
+    ) -> int:
+        """Put documents in place of those of the same id, drop the removed ids, and raise the version, in one transaction.
+
+        `finish(version)` runs before the commit: an index file for the new version can be written by it from this
+        connection's view; if it fails, nothing has changed. Returns the new version.
+        """
+        with self._transaction() as connection:
+            for doc_id in removed:
+                connection.execute("DELETE FROM documents WHERE doc_id=?", (doc_id,))
+            for document, passages in documents:
+                connection.execute("DELETE FROM documents WHERE doc_id=?", (document.doc_id,))
+                fields = document.model_dump()
+                fields["extra"] = json.dumps(fields["extra"], ensure_ascii=False)
+                marks = ",".join(f":{name}" for name in fields)
+                connection.execute(f"INSERT INTO documents({','.join(fields)}) VALUES({marks})", fields)
+                connection.executemany(
+                    "INSERT INTO passages(passage_id,doc_id,ord,section,text,fold,terms) "
+                    "VALUES(:passage_id,:doc_id,:ord,:section,:text,:fold,:terms)",
+                    [passage.model_dump() for passage in passages],
+                )
+            version = int(self.get_meta("version") or 0) + 1
+            self._set_meta(connection, {**meta, "version": str(version)})
+            if finish is not None:
+                finish(version)
+        return version
+
+    @staticmethod
+    def _set_meta(connection: sqlite3.Connection, values: dict[str, str]) -> None:
+        connection.executemany(
+            "INSERT INTO meta(key,value) VALUES(?,?) ON CONFLICT(key) DO UPDATE SET value=excluded.value",
+            values.items(),
+        )
+
+    def _transaction(self) -> _Transaction:
+        return _Transaction(self._connect())
+
+
+class _Transaction:
+    """BEGIN IMMEDIATE … COMMIT, or ROLLBACK where the body raises."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection
+
+    def __exit__(self, kind: object, value: object, trace: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _document(row: sqlite3.Row) -> Document:
+    fields = dict(row)
+    fields["extra"] = json.loads(fields["extra"])
+    return Document(**fields)

@@ -1,0 +1,270 @@
+"""PassageStore: search over all that was ingested, dense (Chroma) and lexical, fused; the one door to passages."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from knowledge import fusion
+from knowledge.dense import DenseIndex
+from knowledge.embeddings import Embedder, load_embedder
+from knowledge.errors import StoreUnavailable
+from knowledge.lexical import FIELD_MARK, Entry, LexicalIndex, build_lexical
+from knowledge.library import Document, Library, Passage
+from knowledge.query import query_groups
+from knowledge.rerank import Reranker, load_reranker
+
+DENSE_CANDIDATES = 60
+
+
+class Hit(BaseModel):
+    """One passage found. `score` is comparable within one answer only; `source` is the path as ingested or the URL; `url` is
+    what to cite where the document has a public address; `entry_id` and `area` are set for the shipped guides."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rank: int
+    score: float
+    source: str
+    title: str
+    section: str
+    text: str
+    lang: str
+    provider: str | None = None
+    as_of: str | None = None
+    passage_id: str
+    url: str | None = None
+    entry_id: str | None = None
+    area: str | None = None
+    edition: str | None = None
+
+
+class SourceInfo(BaseModel):
+    """One document in the store, for `advisor sources`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str
+    title: str
+    kind: str
+    lang: str
+    provider: str | None
+    as_of: str | None
+    url: str | None
+    passages: int
+
+
+def knowledge_folder(home: Path) -> Path:
+    """Where the library, the lexical index and the embedded Chroma live under a home."""
+    return Path(home) / "knowledge"
+
+
+class PassageStore:
+    """Search and reading of passages. Made by `open`; safe for several threads; notices what other processes ingest."""
+
+    def __init__(
+        self, home: Path, library: Library, dense: DenseIndex, embedder: Embedder, reranker: Reranker | None
+    ) -> None:
+        self.home = Path(home)
+        self.library = library
+        self.dense = dense
+        self.embedder = embedder
+        self.reranker = reranker
+        self._index: LexicalIndex | None = None
+        self._documents: dict[str, Document] = {}
+        self._lock = threading.RLock()
+        self.dense_failure: str | None = None
+
+    @classmethod
+    def open(
+        cls,
+        home: Path,
+        *,
+        embeddings: str = "use-multilingual",
+        embeddings_base_url: str | None = None,
+        embeddings_api_key: str | None = None,
+        reranker: str | None = None,
+        chroma_url: str | None = None,
+        chroma_token: str | None = None,
+    ) -> PassageStore:
+        """Open the store under a home; an empty home gives an empty store. Nothing heavy is loaded before the first search.
+
+        Raises StoreUnavailable where the folder cannot be used, UnknownEmbeddings where the setting names no back end.
+        """
+        folder = knowledge_folder(home)
+        embedder = load_embedder(embeddings, base_url=embeddings_base_url, api_key=embeddings_api_key)
+        dense = DenseIndex(embedder.name, folder=folder / "chroma", url=chroma_url, token=chroma_token)
+        return cls(Path(home), Library(folder / "library.sqlite"), dense, embedder, load_reranker(reranker))
+
+    def index(self) -> LexicalIndex:
+        """The lexical index of the current version, loaded or built when the version has changed."""
+        version = self.library.version
+        index = self._index
+        if index is not None and index.version == version:
+            return index
+        with self._lock:
+            if self._index is not None and self._index.version == version:
+                return self._index
+            path = lexical_path(self.home, version)
+            try:
+                index = LexicalIndex.load(path)
+            except StoreUnavailable:
+                index = build_lexical(entries(self.library), version)
+            if self._index is not None:
+                self.dense.reopen()
+            self._documents = {document.doc_id: document for document in self.library.documents()}
+            self._index = index
+            return index
+
+    @property
+    def count(self) -> int:
+        """How many passages there are."""
+        return self.library.count()
+
+    @property
+    def version(self) -> int:
+        """The version of the knowledge; it rises with each ingest that changed something."""
+        return self.library.version
+
+    def search(
+        self, query: str, k: int = 5, lang: str | None = None, provider: str | None = None, *, gate: bool = True
+    ) -> list[Hit]:
+        """The k best passages for a question, best first; none where the knowledge holds nothing about it.
+
+        `lang` and `provider` keep only passages of that language or provider. Where Chroma cannot answer, the lexical leg
+        answers alone and `dense_failure` says why.
+        """
+        if not query.strip() or k < 1:
+            return []
+        index = self.index()
+        if not len(index):
+            return []
+        groups = query_groups(query)
+        mask = index.mask(lang=lang, provider=provider)
+        dense = self._dense_rows(index, query, lang, provider)
+        candidates = fusion.fuse(index, groups, dense, mask, limit=max(40, 4 * k))
+        if self.reranker is not None and candidates:
+            candidates = self._rerank(index, query, candidates)
+        passages = self.library.passages(index.ids[candidate.row] for candidate in candidates)
+        kept: list[tuple[fusion.Candidate, Passage]] = []
+        for candidate in candidates:
+            passage = passages.get(index.ids[candidate.row])
+            if passage is None:
+                continue
+            candidate.tokens = frozenset(passage.terms.rsplit(FIELD_MARK, 1)[-1].split(" "))
+            if any(fusion.near_equal(candidate.tokens, other.tokens) for other, _ in kept):
+                continue
+            kept.append((candidate, passage))
+            if len(kept) == k:
+                break
+        return [self._hit(rank, candidate, passage) for rank, (candidate, passage) in enumerate(kept, 1)]
+
+    def _dense_rows(self, index: LexicalIndex, query: str, lang: str | None, provider: str | None) -> dict[int, float]:
+        clauses: list[dict[str, Any]] = []
+        if lang:
+            clauses.append({"lang": lang})
+        if provider:
+            clauses.append({"provider": provider})
+        where = {"$and": clauses} if len(clauses) > 1 else (clauses[0] if clauses else None)
+        try:
+            found = self.dense.nearest(self.embedder.encode_query(query), DENSE_CANDIDATES, where)
+            self.dense_failure = None
+        except StoreUnavailable as error:
+            self.dense_failure = str(error)
+            return {}
+        out: dict[int, float] = {}
+        for vector_id, cosine in found:
+            row = index.row_of.get(vector_id.partition("#")[0])
+            if row is not None:
+                out[row] = max(cosine, out.get(row, -1.0))
+        return out
+
+    def _rerank(self, index: LexicalIndex, query: str, candidates: list[fusion.Candidate]) -> list[fusion.Candidate]:
+        assert self.reranker is not None
+        passages = self.library.passages(index.ids[candidate.row] for candidate in candidates)
+        known = [candidate for candidate in candidates if index.ids[candidate.row] in passages]
+        scores = self.reranker.scores(query, [passages[index.ids[candidate.row]].text for candidate in known])
+        for candidate, score in zip(known, scores, strict=True):
+            candidate.score = float(score)
+        return sorted(known, key=lambda candidate: (-candidate.score, candidate.row))
+
+    def _hit(self, rank: int, candidate: fusion.Candidate, passage: Passage) -> Hit:
+        return self._describe(passage, rank, candidate.score)
+
+    def _describe(self, passage: Passage, rank: int, score: float) -> Hit:
+        document = self._documents.get(passage.doc_id) or self.library.document(passage.doc_id)
+        if document is None:
+            raise StoreUnavailable(f"The document of passage {passage.passage_id} is gone; search again.")
+        return Hit(
+            rank=rank,
+            score=round(score, 6),
+            source=document.source,
+            title=document.title,
+            section=passage.section,
+            text=passage.text,
+            lang=document.lang,
+            provider=document.provider,
+            as_of=document.as_of,
+            passage_id=passage.passage_id,
+            url=document.url,
+            entry_id=document.extra.get("entry_id"),
+            area=document.extra.get("area"),
+            edition=document.edition,
+        )
+
+    def get(self, passage_id: str) -> Hit | None:
+        """One passage by id, or None where it is gone."""
+        passage = self.library.passages([passage_id]).get(passage_id)
+        return None if passage is None else self._describe(passage, 1, 0.0)
+
+    def neighbours(self, passage_id: str, before: int = 1, after: int = 1) -> list[Hit]:
+        """The passages around one in its document, in reading order, itself among them; empty where it is gone."""
+        passage = self.library.passages([passage_id]).get(passage_id)
+        if passage is None:
+            return []
+        around = self.library.of_document(passage.doc_id, passage.ord - before, passage.ord + after)
+        return [self._describe(other, place, 0.0) for place, other in enumerate(around, 1)]
+
+    def sources(self) -> list[SourceInfo]:
+        """All documents, by source, with how many passages each gave."""
+        counts = self.library.passage_counts()
+        return [
+            SourceInfo(
+                source=document.source,
+                title=document.title,
+                kind=document.kind,
+                lang=document.lang,
+                provider=document.provider,
+                as_of=document.as_of,
+                url=document.url,
+                passages=counts.get(document.doc_id, 0),
+            )
+            for document in self.library.documents()
+        ]
+
+
+def lexical_path(home: Path, version: int) -> Path:
+    """The file of the lexical index of a version."""
+    return knowledge_folder(home) / f"lexical-{version}.npz"
+
+
+def entries(library: Library) -> list[Entry]:
+    """What the lexical index needs of each passage, in the library's order."""
+    return [
+        Entry(
+            passage_id=row["passage_id"],
+            terms=row["terms"],
+            doc=row["doc_id"],
+            lang=row["lang"],
+            provider=row["provider"] or "",
+            kind=row["kind"],
+            fold=row["fold"],
+            as_of=row["as_of"] or "",
+            edition=row["edition"] or "",
+            family=row["family"] or "",
+        )
+        for row in library.all_passages()
+    ]

@@ -1,0 +1,56 @@
+"""What a question asks for, as groups of tokens: each word with its translation, its identifier parts, its near spellings."""
+
+from __future__ import annotations
+
+from knowledge.glossary import load_glossary
+from knowledge.lexical import Group
+from knowledge.tokens import STOP_STEMS, katakana_of, normalize, spans
+
+PART_WEIGHT = 0.5
+CONCEPT_SHARE = 0.9
+
+
+def index_terms(text: str) -> list[str]:
+    """The tokens under which a text is found: its own, katakana for English words, and the concepts of the glossary."""
+    normalized = normalize(text)
+    out: list[str] = []
+    for span in spans(normalized):
+        out.append(span.token)
+        if not span.part and span.end - span.start >= 4 and span.token[0].isascii():
+            kana = katakana_of(normalized[span.start : span.end])
+            if kana:
+                out.append(kana)
+    out.extend(match.concept for match in load_glossary().find(normalized))
+    return out
+
+
+def query_groups(text: str) -> list[Group]:
+    """The groups of tokens that a question asks for; words that say nothing are left out."""
+    normalized = normalize(text)
+    matches = load_glossary().find(normalized)
+    groups: dict[tuple[tuple[str, float], ...], Group] = {}
+
+    def add(forms: list[tuple[str, float]], weight: float, content: bool = True) -> None:
+        key = tuple(dict.fromkeys(forms))
+        if key not in groups or groups[key].weight < weight:
+            groups[key] = Group(key, weight, content)
+
+    for match in matches:
+        inside = [
+            span for span in spans(normalized) if span.start == match.start and span.end == match.end and not span.part
+        ]
+        forms = [(span.token, 1.0) for span in inside]
+        add([*forms, (match.concept, CONCEPT_SHARE if forms else 1.0)], 1.0)
+    for span in spans(normalized):
+        if span.token in STOP_STEMS or (len(span.token) == 1 and span.token.isascii() and not span.token.isdigit()):
+            continue
+        cover = [match for match in matches if match.start <= span.start and span.end <= match.end]
+        if any(match.start == span.start and match.end == span.end and not span.part for match in cover):
+            continue
+        forms = [(span.token, 1.0)]
+        if not span.part and span.token[0].isascii():
+            kana = katakana_of(normalized[span.start : span.end])
+            if kana:
+                forms.append((kana, CONCEPT_SHARE))
+        add(forms, PART_WEIGHT if span.part or cover else 1.0, not span.part)
+    return list(groups.values())
