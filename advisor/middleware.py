@@ -18,7 +18,7 @@ from langchain.agents.middleware import (
 from langchain_core.messages import AIMessage, ToolMessage
 
 from advisor.errors import AdvisorError
-from advisor.results import after_last_human
+from advisor.results import after_last_human, first_number
 from advisor.settings import Settings
 from knowledge.errors import KnowledgeError
 
@@ -52,6 +52,10 @@ class ToolGuard(AgentMiddleware):
         except Exception as error:  # a tool must never end the turn: the model is told, the person sees a note
             message = _failure(call, f"{call['name']} failed ({type(error).__name__}).")
         if isinstance(message, ToolMessage):
+            if call["name"] == "search_guides" and message.artifact:
+                message.content = _numbered(
+                    message.artifact, first_number(after_last_human(request.state["messages"]), call["id"])
+                )
             message.additional_kwargs["ms"] = round((time.perf_counter() - start) * 1000, 2)
         return message
 
@@ -74,6 +78,12 @@ class TokenBudget(AgentMiddleware):
             "jump_to": "end",
             "messages": [AIMessage(content="", id=turn[-1].id, additional_kwargs={"stopped": "token_budget"})],
         }
+
+
+def _numbered(rows: list[dict[str, Any]], base: int) -> str:
+    return "\n\n".join(
+        f"[{n}] {row['title']} ({row['source']}, {row['as_of']})\n{row['text']}" for n, row in enumerate(rows, base)
+    )
 
 
 def _failure(call: Any, text: str) -> ToolMessage:

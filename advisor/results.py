@@ -21,6 +21,8 @@ class Results:
     links: tuple[Any, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
+    numbered: dict[int, Any] = field(default_factory=dict)
+    """The passages by the number that the model was shown."""
 
     @property
     def done(self) -> frozenset[str]:
@@ -38,6 +40,7 @@ def collect(messages: Sequence[Any]) -> Results:
     turn = after_last_human(messages)
     args = {call["id"]: call["args"] for m in turn if m.type == "ai" for call in m.tool_calls}
     hits: dict[str, Any] = {}
+    numbered: dict[int, Any] = {}
     found: dict[str, Any] = {}
     assessments: list[Any] = []
     links: list[Any] = []
@@ -53,9 +56,11 @@ def collect(messages: Sequence[Any]) -> Results:
             failed[name] = str(message.content)
             continue
         if name == "search_guides":
-            for row in message.artifact:
+            base = first_number(turn, message.tool_call_id)
+            for n, row in enumerate(message.artifact, base):
                 hit = Hit.model_validate(row)
                 hits.setdefault(hit.passage_id, hit)
+                numbered[n] = hit
         elif name == "filter_offers":
             found["page"] = OfferPage.model_validate(message.artifact)
         elif name == "recommend":
@@ -72,8 +77,24 @@ def collect(messages: Sequence[Any]) -> Results:
         links=tuple(links),
         calls=tuple(calls),
         failed=failed,
+        numbered=numbered,
         **found,
     )
+
+
+SEARCH_K = 5
+
+
+def first_number(turn: Sequence[Any], call_id: str) -> int:
+    """The number of a search's first passage: searches of one turn, in the order they were asked for, never share one."""
+    base = 1
+    for message in turn:
+        for call in message.tool_calls if message.type == "ai" else []:
+            if call["id"] == call_id:
+                return base
+            if call["name"] == "search_guides":
+                base += int(call["args"].get("k") or SEARCH_K)
+    return base
 
 
 def after_last_human(messages: Sequence[Any]) -> list[Any]:

@@ -68,10 +68,9 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         query: str, k: int = 5, lang: Lang | None = None, provider: str | None = None
     ) -> tuple[str, list[dict[str, Any]]]:
         hits = engine.passages.search(query, k=k, lang=lang, provider=provider)
-        shown = "\n\n".join(
-            f"[{n}] {hit.title} ({hit.source}, {hit.as_of})\n{hit.text}" for n, hit in enumerate(hits, 1)
-        )
-        return shown or "No passage about this.", [hit.model_dump(mode="json") for hit in hits]
+        return f"{len(hits)} passages." if hits else "No passage about this.", [
+            hit.model_dump(mode="json") for hit in hits
+        ]
 
     def filter_offers(**arguments: Any) -> tuple[str, dict[str, Any]]:
         page = engine.offers.search(OfferFilter(**arguments))
