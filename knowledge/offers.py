@@ -1,74 +1,28 @@
-"""Offers: the row, the one filter definition, and the store (DuckDB over Parquet)."""
+"""Offers: what can be rented, at which price, with which links.
 
-from __future__ import annotations
+    store = OfferStore(home)                      # builds <home>/offers/offers.parquet from the shipped table when absent
+    page = store.search(OfferFilter(gpu=("H100",), min_gpus=8, rdma=True, country=("JP",)))
+    page.count, page.offers                       # all that match; the first `limit` of them, sorted
+    page.unknown                                  # would match, but nobody states their NVLink / network
+    page.near_misses                              # when nothing matches: which one constraint, loosened, gives how many
+    store.get(offer_id), store.by_instance_type("p5.48xlarge"), store.all(), store.count
+    store.as_of                                   # newest date of any row; store.sources(), store.providers()
+    store.replace(provider, catalogue, offers)    # one transaction; gives back what changed
 
-from typing import Literal
+`OfferStore(home, source="…/offers.parquet")` reads a table that a team shares (path or URL of object storage) and never writes.
+Errors: `knowledge.errors.StoreUnavailable`, `UnknownOffer`.
+"""
 
-from pydantic import BaseModel, ConfigDict, Field
+from knowledge.offer_model import CatalogueInfo, NearMiss, Offer, OfferFilter, OfferPage
+from knowledge.offer_store import Changes, OfferStore, PriceMove
 
-
-class Offer(BaseModel):
-    """One instance type at one price in one region, joined with its link facts.
-
-    `gpu_count` can be a fraction for sliced cards. Prices are US dollars; `unknown` and None mean nobody said.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    offer_id: str
-    provider: str
-    instance_type: str
-    gpu: str
-    gpu_variant: str = "unknown"
-    gpu_count: float
-    gpu_memory_gb: float | None = None
-    vcpus: float | None = None
-    ram_gb: float | None = None
-    region: str = "unknown"
-    country: str | None = None
-    city: str | None = None
-    spot: bool = False
-    price_usd_hour: float | None = None
-    price_usd_gpu_hour: float | None = None
-    as_of: str = "unknown"
-    source: str
-    nvlink: Literal["yes", "partial", "no", "unknown"] = "unknown"
-    nvlink_generation: str | None = None
-    nvlink_gb_s_per_gpu: float | None = None
-    nvlink_topology: str | None = None
-    nvlink_domain_gpus: int | None = None
-    internode_fabric: Literal["infiniband", "efa", "roce", "tcpxo", "tcpx", "ethernet", "none", "unknown"] = "unknown"
-    internode_gbit_s_per_node: float | None = None
-    internode_rdma: Literal["yes", "no", "unknown"] = "unknown"
-    gpudirect_rdma: Literal["yes", "no", "unknown"] = "unknown"
-    orderable_as_cluster: Literal["yes", "reserved-only", "no", "unknown"] = "unknown"
-    fabric_source: str | None = None
-    fabric_confidence: str | None = None
-
-
-class OfferFilter(BaseModel):
-    """The one filter: the tool's schema, the command's options and the web form are generated from it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    provider: tuple[str, ...] = Field(default=(), description="Only these providers.")
-    not_provider: tuple[str, ...] = Field(default=(), description="None of these providers.")
-    gpu: tuple[str, ...] = Field(default=(), description="GPU models or aliases, for instance H100, 'A100 80GB', MI300X.")
-    not_gpu: tuple[str, ...] = Field(default=(), description="None of these GPU models.")
-    gpu_variant: tuple[str, ...] = Field(default=(), description="Board forms: SXM, PCIe, NVL, ...")
-    instance_type: tuple[str, ...] = Field(default=(), description="Exact instance type names, any case.")
-    region: tuple[str, ...] = Field(default=(), description="Region codes, cities or groups: ap-northeast-1, Tokyo, Europe, Asia.")
-    country: tuple[str, ...] = Field(default=(), description="ISO 3166 two-letter country codes.")
-    not_country: tuple[str, ...] = Field(default=(), description="None of these countries.")
-    min_gpus: float | None = Field(default=None, ge=0, description="At least this many GPUs in one instance.")
-    max_gpus: float | None = Field(default=None, ge=0, description="At most this many GPUs in one instance.")
-    min_gpu_memory: float | None = Field(default=None, ge=0, description="GB of one GPU, at least.")
-    min_total_memory: float | None = Field(default=None, ge=0, description="GB of all GPUs of the instance, at least.")
-    nvlink: bool = Field(default=False, description="Only instances whose GPUs are all joined by NVLink.")
-    rdma: bool = Field(default=False, description="Only instances with an RDMA network between nodes (InfiniBand, RoCE, EFA).")
-    fabric: tuple[str, ...] = Field(default=(), description="Networks between nodes: infiniband, efa, roce, tcpxo, tcpx, ethernet.")
-    max_price: float | None = Field(default=None, ge=0, description="US dollars an hour for the instance, at most.")
-    max_price_gpu: float | None = Field(default=None, ge=0, description="US dollars an hour for one GPU, at most.")
-    spot: bool | None = Field(default=None, description="True: only spot; False: no spot; absent: both.")
-    sort: Literal["price", "price_gpu", "memory", "bandwidth"] = Field(default="price_gpu", description="Order of the rows.")
-    limit: int = Field(default=50, ge=1, le=100_000, description="Rows returned; the count is always of all that match.")
+__all__ = [
+    "CatalogueInfo",
+    "Changes",
+    "NearMiss",
+    "Offer",
+    "OfferFilter",
+    "OfferPage",
+    "OfferStore",
+    "PriceMove",
+]
