@@ -31,7 +31,9 @@ class Session(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    thread: str = Field(default_factory=lambda: secrets.token_urlsafe(16), max_length=64, pattern=r"^[A-Za-z0-9_-]{16,64}$")
+    thread: str = Field(
+        default_factory=lambda: secrets.token_urlsafe(16), max_length=64, pattern=r"^[A-Za-z0-9_-]{16,64}$"
+    )
     turns: list[Turn] = Field(default_factory=list, max_length=MAX_TURNS)
     shown: int = -1
     """Index of the turn that the result panel shows; -1 for the last."""
@@ -60,7 +62,9 @@ def saved(session: Session) -> str:
     slim = session.model_copy(
         update={
             "turns": [
-                turn.model_copy(update={"answer": turn.answer.model_copy(update={"tool_calls": ()}) if turn.answer else None})
+                turn.model_copy(
+                    update={"answer": turn.answer.model_copy(update={"tool_calls": ()}) if turn.answer else None}
+                )
                 for turn in session.turns
             ]
         }

@@ -1,0 +1,231 @@
+"""An answer's figures as Plotly charts, each with a caption that says what to read from it.
+
+Figures are plain Plotly JSON (dicts), so that this module needs no plotting library. Colours work on light and dark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from advisor.answer import Answer, Pick
+from advisor.web import numbers
+from advisor.web.render import FABRIC_NAMES, pick_title
+from advisor.web.words import known, word
+
+PALETTE = ("#2f7d6b", "#c2691c", "#5a6acf", "#a83f6f", "#7a8a1f", "#2b87b8", "#8b5fbf")
+"""Seven hues of like lightness, at least 3:1 against white and against the dark page."""
+
+ROLE_MARKS = {"cheapest": "diamond", "fastest": "triangle-up", "balanced": "circle", "match": "square"}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: Plotly JSON and the sentence under it."""
+
+    name: str
+    figure: dict[str, Any]
+    caption: str
+
+    def json(self) -> str:
+        """The figure as Plotly reads it."""
+        return json.dumps(self.figure)
+
+
+def charts(answer: Answer | None, lang: str) -> list[Chart]:
+    """The charts that this answer has figures for, in a fixed order."""
+    if answer is None:
+        return []
+    made = [
+        cost_time(answer.picks, answer.charts.get("cost_time"), lang),
+        speed_by_nodes(answer.charts.get("speed_by_nodes"), lang),
+        communication(answer.picks, lang),
+        memory(answer.picks, lang),
+    ]
+    return [chart for chart in made if chart is not None]
+
+
+def _layout(x: str, y: str, **more: Any) -> dict[str, Any]:
+    axis = {"gridcolor": "rgba(128,128,128,0.22)", "zeroline": False, "automargin": True}
+    return {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 56, "r": 16, "t": 12, "b": 44},
+        "height": 300,
+        "colorway": list(PALETTE),
+        "font": {"family": "system-ui, sans-serif", "size": 12},
+        "hoverlabel": {"align": "left"},
+        "legend": {"orientation": "h", "y": -0.25, "x": 0},
+        "xaxis": {**axis, "title": {"text": x}},
+        "yaxis": {**axis, "title": {"text": y}, "rangemode": "tozero"},
+        **more,
+    }
+
+
+def _plain(text: str) -> str:
+    """Text that Plotly shows as it is: it reads a few HTML tags in labels."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _label(pick: Pick) -> str:
+    title = pick_title(pick)
+    return _plain(title if len(title) <= 34 else title[:33] + "…")
+
+
+def cost_time(picks: Sequence[Pick], others: Any, lang: str) -> Chart | None:
+    """Cost against time: the picks marked by role, other candidates (if the engine gives them) as small dots.
+
+    `others`: a list of {hours, cost_usd, label}.
+    """
+    known_picks = [
+        (p, p.estimate)
+        for p in picks
+        if p.estimate and p.estimate.hours is not None and p.estimate.cost_usd is not None
+    ]
+    if len(known_picks) < 2 and not others:
+        return None
+    data: list[dict[str, Any]] = []
+    dots = [row for row in others or () if isinstance(row, Mapping) and row.get("hours") and row.get("cost_usd")]
+    if dots:
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": word("chart.others", lang),
+                "x": [row["hours"] for row in dots],
+                "y": [row["cost_usd"] for row in dots],
+                "text": [_plain(str(row.get("label", ""))) for row in dots],
+                "hovertemplate": "%{text}<br>%{x:.3g} h · $%{y:,.0f}<extra></extra>",
+                "marker": {"size": 6, "color": "rgba(128,128,128,0.55)"},
+            }
+        )
+    for i, (pick, estimate) in enumerate(known_picks):
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": f"{word(f'role.{pick.role}', lang)}: {_label(pick)}",
+                "x": [estimate.hours],
+                "y": [estimate.cost_usd],
+                "hovertemplate": "%{x:.3g} h · $%{y:,.0f}<extra>" + _label(pick) + "</extra>",
+                "marker": {"size": 14, "symbol": ROLE_MARKS[pick.role], "color": PALETTE[i % len(PALETTE)]},
+            }
+        )
+    layout = _layout(word("chart.hours", lang), word("chart.cost", lang))
+    hours_all = [e.hours for _, e in known_picks] + [row["hours"] for row in dots]
+    if hours_all and max(hours_all) > 20 * min(hours_all) > 0:
+        layout["xaxis"]["type"] = "log"
+    return Chart("cost_time", {"data": data, "layout": layout}, word("chart.cost_time.caption", lang))
+
+
+def speed_by_nodes(series: Any, lang: str) -> Chart | None:
+    """Speed by number of nodes, a line a fabric, with the range as a band where the engine gives `low` and `high`.
+
+    `series`: a list of {fabric, gbit_s, nodes: [n], tokens_per_s: [v], low: [v], high: [v]}.
+    """
+    rows = [row for row in series or () if isinstance(row, Mapping) and row.get("nodes") and row.get("tokens_per_s")]
+    if not rows:
+        return None
+    data: list[dict[str, Any]] = []
+    for i, row in enumerate(rows):
+        colour = PALETTE[i % len(PALETTE)]
+        fabric = str(row.get("fabric", "unknown"))
+        name = FABRIC_NAMES.get(fabric) or known(f"fabric.{fabric}", lang, fabric)
+        if row.get("gbit_s"):
+            name += f" {numbers.number(row['gbit_s'])} Gb/s"
+        if row.get("low") and row.get("high"):
+            data.append(
+                {
+                    "type": "scatter",
+                    "x": [*row["nodes"], *reversed(row["nodes"])],
+                    "y": [*row["high"], *reversed(row["low"])],
+                    "fill": "toself",
+                    "fillcolor": colour + "26",
+                    "line": {"width": 0},
+                    "hoverinfo": "skip",
+                    "showlegend": False,
+                }
+            )
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": _plain(name),
+                "x": list(row["nodes"]),
+                "y": list(row["tokens_per_s"]),
+                "line": {"color": colour, "width": 2},
+                "marker": {"size": 7},
+                "hovertemplate": "%{x} · %{y:,.3s} tok/s<extra>" + _plain(name) + "</extra>",
+            }
+        )
+    layout = _layout(word("chart.nodes", lang), word("chart.tokens_per_s", lang))
+    layout["xaxis"].update({"tickvals": sorted({n for row in rows for n in row["nodes"]}), "type": "log"})
+    return Chart("speed_by_nodes", {"data": data, "layout": layout}, word("chart.speed_by_nodes.caption", lang))
+
+
+def communication(picks: Sequence[Pick], lang: str) -> Chart | None:
+    """Share of a step that waits for communication, a bar a pick."""
+    rows = [(p, p.estimate.comm_share) for p in picks if p.estimate and p.estimate.comm_share is not None]
+    if not rows:
+        return None
+    labels = [_label(pick) for pick, _ in rows]
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": word(key, lang),
+            "y": labels,
+            "x": values,
+            "marker": {"color": colour},
+            "hovertemplate": "%{x:.0%}<extra></extra>",
+        }
+        for key, values, colour in (
+            ("chart.compute", [1 - share for _, share in rows], PALETTE[0]),
+            ("chart.communication.bar", [share for _, share in rows], PALETTE[1]),
+        )
+    ]
+    layout = _layout(word("chart.step_share", lang), "", barmode="stack", height=110 + 44 * len(rows))
+    layout["xaxis"].update({"tickformat": ".0%", "range": [0, 1]})
+    layout["yaxis"].update({"autorange": "reversed"})
+    layout["legend"]["y"] = -0.45
+    return Chart("communication", {"data": bars, "layout": layout}, word("chart.communication.caption", lang))
+
+
+def memory(picks: Sequence[Pick], lang: str) -> Chart | None:
+    """What fills one card, a stacked bar a pick, with the card's size as a mark."""
+    rows = [(p, p.estimate.memory_breakdown_gb) for p in picks if p.estimate and p.estimate.memory_breakdown_gb]
+    if not rows:
+        return None
+    labels = [_label(pick) for pick, _ in rows]
+    parts = list(dict.fromkeys(name for _, breakdown in rows for name in breakdown))
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": _plain(known(f"memory.{part}", lang, part.replace("_", " "))),
+            "y": labels,
+            "x": [breakdown.get(part, 0) for _, breakdown in rows],
+            "marker": {"color": PALETTE[i % len(PALETTE)]},
+            "hovertemplate": "%{x:.3g} GB<extra></extra>",
+        }
+        for i, part in enumerate(parts)
+    ]
+    sized = [(label, pick.gpu_memory_gb) for label, (pick, _) in zip(labels, rows, strict=True) if pick.gpu_memory_gb]
+    if sized:
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": word("chart.card", lang),
+                "y": [label for label, _ in sized],
+                "x": [size for _, size in sized],
+                "marker": {"symbol": "line-ns-open", "size": 26, "line": {"width": 3}, "color": "#d23f31"},
+                "hovertemplate": "%{x:.0f} GB<extra></extra>",
+            }
+        )
+    layout = _layout(word("chart.memory", lang), "", barmode="stack", height=130 + 44 * len(rows))
+    layout["yaxis"].update({"autorange": "reversed"})
+    layout["legend"]["y"] = -0.4
+    return Chart("memory", {"data": data, "layout": layout}, word("chart.memory.caption", lang))

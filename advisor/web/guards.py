@@ -1,0 +1,56 @@
+"""Limits that keep one visitor from taking the page away from the others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from advisor.errors import BadRequest
+
+MAX_ADDRESSES = 10_000
+"""Addresses remembered at once; the oldest are forgotten first, so that memory stays bounded."""
+
+
+class TooManyRequests(BadRequest):
+    """An address asked more often than `ADVISOR_RATE_LIMIT_PER_MINUTE`."""
+
+    code = "rate_limited"
+
+    def __init__(self, limit: int, wait_s: float):
+        super().__init__(f"More than {limit} questions a minute from your address; try again in {wait_s:.0f} s.")
+        self.limit, self.wait_s = limit, wait_s
+
+
+class RateLimit:
+    """At most `per_minute` questions from one address in any 60 seconds."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic):
+        self._limit, self._clock = per_minute, clock
+        self._times: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
+
+    def check(self, address: str) -> None:
+        """Count one question. Raises TooManyRequests where it is one too many."""
+        now = self._clock()
+        with self._lock:
+            times = self._times.pop(address, None) or deque()
+            while times and now - times[0] >= 60:
+                times.popleft()
+            self._times[address] = times
+            while len(self._times) > MAX_ADDRESSES:
+                del self._times[next(iter(self._times))]
+            if len(times) >= self._limit:
+                raise TooManyRequests(self._limit, max(1.0, 60 - (now - times[0])))
+            times.append(now)
+
+
+def check_question(question: str, limit: int) -> str:
+    """The question without surrounding white space. Raises BadRequest where it is empty or longer than `limit`."""
+    question = question.strip()
+    if not question:
+        raise BadRequest("The question is empty; write what you want to run.")
+    if len(question) > limit:
+        raise BadRequest(f"The question has {len(question):,} characters; at most {limit:,} are read. Shorten it.")
+    return question

@@ -1,0 +1,58 @@
+"""Headers and limits on every response, as plain ASGI so that streams pass through untouched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        # Gradio starts from an inline script and compiles small handlers in the browser.
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'self'",
+    )
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), payment=()"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+
+
+class SafeHeaders:
+    """Adds the headers to every response and refuses bodies larger than `max_body` bytes (413)."""
+
+    def __init__(self, app: Any, max_body: int):
+        self.app, self.max_body = app, max_body
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self.max_body:
+            await send(
+                {"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain"), *HEADERS]}
+            )
+            await send({"type": "http.response.body", "body": f"At most {self.max_body} bytes.".encode()})
+            return
+        names = {name for name, _ in HEADERS}
+
+        async def safe_send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in names]
+                message = {**message, "headers": [*kept, *HEADERS]}
+            await send(message)
+
+        await self.app(scope, receive, safe_send)

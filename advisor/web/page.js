@@ -1,0 +1,370 @@
+/* The page's own script: language, theme, kept conversations, clicks inside rendered HTML, keyboard, input methods.
+   It talks to Gradio only by pressing its buttons and filling its fields. Nothing here contacts another machine. */
+"use strict";
+(() => {
+  const STORE = "advisor.conversations";
+  const KEPT_MAX = 30;
+  const by = (id) => document.getElementById(id);
+  let wish = "{}";
+  let entry = "{}";
+  let isReady = false;
+
+  /* Storage that a private window may refuse. */
+  const store = {
+    get(key, otherwise) {
+      try {
+        const text = localStorage.getItem(key);
+        return text === null ? otherwise : text;
+      } catch {
+        return otherwise;
+      }
+    },
+    set(key, value) {
+      try {
+        localStorage.setItem(key, value);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
+
+  const conversations = () => {
+    try {
+      const list = JSON.parse(store.get(STORE, "[]"));
+      return Array.isArray(list) ? list.filter((item) => item && typeof item.id === "string") : [];
+    } catch {
+      return [];
+    }
+  };
+
+  const saveConversations = (list) => {
+    let kept = list.slice(0, KEPT_MAX);
+    while (!store.set(STORE, JSON.stringify(kept)) && kept.length > 1) kept = kept.slice(0, -1);
+  };
+
+  /* Language: what the visitor chose, else what the browser speaks. */
+  const lang = () => {
+    const asked = new URLSearchParams(location.search).get("lang");
+    const chosen = asked || store.get("advisor.lang", "");
+    if (chosen === "ja" || chosen === "en") return chosen;
+    for (const tag of navigator.languages || [navigator.language || "en"]) {
+      const short = tag.slice(0, 2).toLowerCase();
+      if (short === "ja" || short === "en") return short;
+    }
+    return "en";
+  };
+
+  const setLang = (value) => {
+    if (value !== "ja" && value !== "en") return;
+    if (isReady) store.set("advisor.lang", value);
+    document.documentElement.lang = value;
+  };
+
+  /* Theme: what the visitor chose, else the system's. */
+  const wantsDark = () => {
+    const chosen = store.get("advisor.theme", "");
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  };
+  const applyTheme = () => {
+    if (document.body) document.body.classList.toggle("dark", wantsDark());
+    document.documentElement.style.colorScheme = wantsDark() ? "dark" : "light";
+  };
+  const toggleTheme = () => {
+    store.set("advisor.theme", document.body.classList.contains("dark") ? "light" : "dark");
+    applyTheme();
+  };
+
+  /* Talking to Gradio. */
+  const press = (id) => {
+    const node = by(id);
+    const button = node && (node.matches("button") ? node : node.querySelector("button"));
+    if (button) button.click();
+    return Boolean(button);
+  };
+  const ask = (action) => {
+    wish = JSON.stringify(action);
+    press("bridge-button");
+  };
+  const composer = () => document.querySelector("#composer textarea");
+  const fill = (text) => {
+    const box = composer();
+    if (!box) return;
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, text);
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const send = (text) => {
+    fill(text);
+    setTimeout(() => {
+      const button = document.querySelector("#composer button.submit-button");
+      if (button) button.click();
+    }, 60);
+  };
+  const openTab = (id) => {
+    const button = by(`${id}-button`);
+    if (button) button.click();
+    return Boolean(button);
+  };
+
+  /* Files and clipboard. */
+  const download = (name, text) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const copy = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const box = document.createElement("textarea");
+      box.value = text;
+      document.body.append(box);
+      box.select();
+      document.execCommand("copy");
+      box.remove();
+    }
+    toast(words().copied);
+  };
+  const words = () => (document.querySelector(".history") || { dataset: {} }).dataset;
+  const toast = (text) => {
+    const note = document.createElement("div");
+    note.className = "toast";
+    note.setAttribute("role", "status");
+    note.textContent = text || "✓";
+    document.body.append(note);
+    setTimeout(() => note.remove(), 1800);
+  };
+
+  const questions = () =>
+    [...document.querySelectorAll("#chat .user .message, #chat .message.user")].map((node) => node.innerText.trim());
+  const share = () => {
+    const asked = (composer() && composer().value.trim()) || questions()[0] || "";
+    const url = new URL(location.origin + location.pathname);
+    if (asked) url.searchParams.set("q", asked);
+    copy(url.toString());
+  };
+
+  /* Kept conversations. */
+  const current = { id: "" };
+  const keep = (text) => {
+    if (!text) return;
+    let item;
+    try {
+      item = JSON.parse(text);
+    } catch {
+      return;
+    }
+    item.at = Date.now();
+    current.id = item.id;
+    saveConversations([item, ...conversations().filter((other) => other.id !== item.id)]);
+    drawHistory();
+  };
+  const newChat = () => {
+    current.id = "";
+    ask({ do: "new" });
+    drawHistory();
+    if (composer()) composer().focus();
+  };
+  const drawHistory = () => {
+    const list = by("history-items");
+    if (!list) return;
+    const items = conversations();
+    list.replaceChildren(
+      ...items.map((item) => {
+        const row = document.createElement("li");
+        const open = document.createElement("button");
+        open.type = "button";
+        open.className = "open";
+        open.textContent = item.title || "…";
+        open.title = item.title || "";
+        if (item.id === current.id) open.setAttribute("aria-current", "true");
+        open.addEventListener("click", () => {
+          current.id = item.id;
+          ask({ do: "restore", session: item.session });
+          openTab("page-ask");
+          drawHistory();
+        });
+        const remove = document.createElement("button");
+        remove.type = "button";
+        remove.className = "remove";
+        remove.textContent = "×";
+        remove.setAttribute("aria-label", `${words().remove || ""}: ${item.title || ""}`);
+        remove.addEventListener("click", () => {
+          saveConversations(conversations().filter((other) => other.id !== item.id));
+          drawHistory();
+        });
+        row.append(open, remove);
+        return row;
+      })
+    );
+    if (!items.length) {
+      const none = document.createElement("li");
+      none.className = "none";
+      none.textContent = words().empty || "";
+      list.append(none);
+    }
+  };
+
+  /* Sources: a mark [n] in the chat opens the passage of that turn. */
+  const openSource = (anchor) => {
+    const show = () => {
+      const item = by(anchor);
+      if (!item) return false;
+      const details = item.querySelector("details");
+      if (details) details.open = true;
+      item.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      const mark = item.querySelector("mark");
+      if (mark) mark.scrollIntoView({ block: "center", behavior: "smooth" });
+      item.classList.add("hit");
+      setTimeout(() => item.classList.remove("hit"), 1600);
+      const summary = item.querySelector("summary");
+      if (summary) summary.focus({ preventScroll: true });
+      return true;
+    };
+    openTab("page-ask");
+    openTab("tab-sources");
+    if (show()) return;
+    const turn = Number(anchor.split("-")[1]);
+    let left = 40;
+    let asked = false;
+    const timer = setInterval(() => {
+      if (show() || --left < 0) clearInterval(timer);
+      else if (!asked && left < 36) {
+        asked = true;
+        ask({ do: "show", turn });
+      }
+    }, 80);
+  };
+
+  /* Tables sort by their header buttons; a missing value stays last. */
+  const sortTable = (button) => {
+    const head = button.closest("th");
+    const table = head.closest("table");
+    const column = [...head.parentNode.children].indexOf(head);
+    const up = head.getAttribute("aria-sort") !== "ascending";
+    for (const other of head.parentNode.children) other.setAttribute("aria-sort", "none");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const key = (row) => {
+      const cell = row.children[column];
+      if ("v" in cell.dataset) return cell.dataset.v === "" ? null : Number(cell.dataset.v);
+      return cell.innerText.trim().toLowerCase();
+    };
+    const rows = [...table.tBodies[0].rows].map((row, i) => ({ row, i, k: key(row) }));
+    rows.sort((a, b) => {
+      if (a.k === null || b.k === null) return (a.k === null) - (b.k === null) || a.i - b.i;
+      const order = typeof a.k === "number" && typeof b.k === "number" ? a.k - b.k : String(a.k).localeCompare(String(b.k));
+      return (up ? order : -order) || a.i - b.i;
+    });
+    table.tBodies[0].append(...rows.map(({ row }) => row));
+  };
+
+  const acts = {
+    download: (node) => download(node.dataset.name, node.closest(".file").querySelector("textarea").value),
+    copy: (node) => copy(node.closest(".file").querySelector("textarea").value),
+    sort: sortTable,
+    new: newChat,
+    "clear-history": () => {
+      if (confirm(words().clearSure || "?")) {
+        saveConversations([]);
+        drawHistory();
+      }
+    },
+    guide: (node) => {
+      entry = JSON.stringify({ entry: node.dataset.entry });
+      for (const other of document.querySelectorAll(".guide [aria-current]")) other.removeAttribute("aria-current");
+      node.setAttribute("aria-current", "true");
+      press("guide-wish-button");
+      if (innerWidth < 900) by("guide-text").scrollIntoView({ behavior: "smooth" });
+    },
+  };
+
+  document.addEventListener(
+    "click",
+    (event) => {
+      const link = event.target.closest && event.target.closest('a[href*="#src-"]');
+      if (link) {
+        event.preventDefault();
+        event.stopPropagation();
+        openSource(link.getAttribute("href").split("#")[1]);
+        return;
+      }
+      const node = event.target.closest && event.target.closest("[data-act]");
+      if (node && acts[node.dataset.act]) acts[node.dataset.act](node);
+    },
+    true
+  );
+
+  /* Enter that confirms a Japanese conversion is not a send. Some browsers report it only as key code 229. */
+  for (const kind of ["keydown", "keypress"]) {
+    window.addEventListener(
+      kind,
+      (event) => {
+        if (event.key === "Enter" && (event.isComposing || event.keyCode === 229)) event.stopImmediatePropagation();
+      },
+      true
+    );
+  }
+
+  const isTyping = (node) => node && (node.isContentEditable || /^(input|textarea|select)$/i.test(node.tagName));
+  const PAGES = ["ask", "offers", "diagnose", "guide", "about"];
+  document.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Escape") {
+      const stop = document.querySelector("#composer button.stop-button");
+      if (stop) stop.click();
+    } else if (event.key === "/" && !isTyping(event.target)) {
+      event.preventDefault();
+      openTab("page-ask");
+      if (composer()) composer().focus();
+    } else if (event.altKey && /^Digit[1-5]$/.test(event.code)) {
+      event.preventDefault();
+      openTab(`page-${PAGES[Number(event.code.slice(5)) - 1]}`);
+    } else if (event.altKey && event.code === "KeyN") {
+      event.preventDefault();
+      newChat();
+    } else if (event.altKey && event.code === "KeyH") {
+      event.preventDefault();
+      const toggle = document.querySelector("#history .toggle-button, .sidebar .toggle-button");
+      if (toggle) toggle.click();
+    }
+  });
+
+  /* Small repairs that make Gradio's own parts readable to a screen reader. */
+  const repair = () => {
+    const chat = document.querySelector("#chat [role=log]");
+    if (chat && !chat.hasAttribute("tabindex")) chat.setAttribute("tabindex", "0");
+  };
+
+  const ready = () => {
+    applyTheme();
+    document.documentElement.lang = lang();
+    document.documentElement.classList.add("advisor-ready");
+    isReady = true;
+    drawHistory();
+    new MutationObserver(() => {
+      if (by("history-items") && !by("history-items").children.length) drawHistory();
+    }).observe(document.body, { childList: true, subtree: true });
+    repair();
+    const asked = new URLSearchParams(location.search).get("q");
+    if (asked && !questions().length) send(asked);
+  };
+
+  setLang(lang());
+  document.addEventListener("DOMContentLoaded", applyTheme);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
+
+  window.advisorPage = {
+    lang,
+    setLang,
+    toggleTheme,
+    ready,
+    keep,
+    newChat,
+    share,
+    download,
+    takeWish: () => wish,
+    takeEntry: () => entry,
+  };
+})();

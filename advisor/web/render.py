@@ -1,0 +1,194 @@
+"""Values to HTML: pure functions over `templates/`, where every value is escaped."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from advisor.answer import Answer, Citation, Pick
+from advisor.web import exports, numbers
+from advisor.web.safe_text import web_link
+from advisor.web.session import Session, Turn
+from advisor.web.words import known, word
+
+FABRIC_NAMES = {
+    "infiniband": "InfiniBand",
+    "efa": "EFA",
+    "roce": "RoCE",
+    "tcpxo": "GPUDirect-TCPXO",
+    "tcpx": "GPUDirect-TCPX",
+    "ethernet": "Ethernet",
+}
+TONES = {"yes": "good", "helpful": "fair", "partial": "fair", "no": "plain", "none": "plain", "unknown": "unknown"}
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        money=numbers.money,
+        signed_money=numbers.signed_money,
+        number=numbers.number,
+        big=numbers.big,
+        percent=numbers.percent,
+        link=web_link,
+    )
+    environment.globals.update(age_days=numbers.age_days, hours=numbers.hours)
+    return environment
+
+
+def render(template: str, lang: str, **values: Any) -> str:
+    """`templates/<template>.html` with `values`; inside, `t(key)` is the page's word and everything is escaped."""
+
+    def t(key: str, /, **fields: Any) -> str:
+        return word(key, lang, **fields)
+
+    def named(kind: str, value: Any) -> str:
+        return known(f"{kind}.{value}", lang, str(value))
+
+    return _environment().get_template(f"{template}.html").render(t=t, named=named, lang=lang, **values)
+
+
+def link_badges(item: Any, lang: str) -> list[dict[str, str]]:
+    """The three link facts of a pick or an offer: board form, link inside the node, network between nodes.
+
+    Each is {label, value, tone, title}; what nobody stated is the word for unknown with the tone `unknown`.
+    """
+    unknown = word("unknown", lang)
+    variant = item.gpu_variant
+    board = {
+        "value": unknown if variant == "unknown" else variant,
+        "tone": "unknown" if variant == "unknown" else "plain",
+    }
+    inside = known(f"nvlink.{item.nvlink}", lang, item.nvlink)
+    if item.nvlink in ("yes", "partial"):
+        if item.nvlink_gb_s_per_gpu:
+            inside += f" {numbers.number(item.nvlink_gb_s_per_gpu)} GB/s"
+        if item.nvlink_domain_gpus and item.nvlink_domain_gpus > 1:
+            inside += " · " + word("badge.domain", lang, gpus=item.nvlink_domain_gpus)
+    fabric = item.internode_fabric
+    between = FABRIC_NAMES.get(fabric) or known(f"fabric.{fabric}", lang, fabric)
+    if item.internode_gbit_s_per_node:
+        between += f" {numbers.number(item.internode_gbit_s_per_node)} Gb/s"
+    if fabric not in ("none", "unknown"):
+        between += " · " + known(f"rdma.{item.internode_rdma}", lang, item.internode_rdma)
+    tone = "unknown" if fabric == "unknown" else "good" if item.internode_rdma == "yes" else "plain"
+    return [
+        {"label": word("badge.board", lang), "title": word("badge.board.title", lang), **board},
+        {
+            "label": word("badge.inside", lang),
+            "title": word("badge.inside.title", lang),
+            "value": inside,
+            "tone": TONES[item.nvlink],
+        },
+        {
+            "label": word("badge.between", lang),
+            "title": word("badge.between.title", lang),
+            "value": between,
+            "tone": tone,
+        },
+    ]
+
+
+def picks_html(turn: Turn | None, lang: str, stale_days: int = 30) -> str:
+    """The cards of a turn's picks under what the job needs; an empty state before the first answer."""
+    answer = turn.answer if turn else None
+    if answer is None or (not answer.picks and answer.needs is None):
+        return render("empty", lang, kind="picks" if answer is None else "no_picks")
+    files = exports.pick_files(answer, lang) if answer.picks else {}
+    cards = [
+        {
+            "pick": pick,
+            "badges": link_badges(pick, lang),
+            "dstack": exports.dstack_yaml(pick),
+            "skypilot": exports.skypilot_yaml(pick),
+        }
+        for pick in answer.picks
+    ]
+    return render("picks", lang, answer=answer, cards=cards, files=files, stale_days=stale_days, tones=TONES)
+
+
+def compare_html(turn: Turn | None, lang: str) -> str:
+    """The picks as one sortable table with its exports."""
+    answer = turn.answer if turn else None
+    if answer is None or not answer.picks:
+        return render("empty", lang, kind="compare")
+    rows = [{"pick": pick, "badges": link_badges(pick, lang)} for pick in answer.picks]
+    return render("compare", lang, rows=rows, files=exports.pick_files(answer, lang))
+
+
+def offers_html(page: Any, lang: str, files: dict[str, str]) -> str:
+    """Rows of the offers table with the count of all that match, and what is unknown or nearly matches."""
+    rows = [{"offer": offer, "badges": link_badges(offer, lang)} for offer in page.offers]
+    near = [
+        {"offer": near_offer(item), "misses": near_reasons(item)} for item in getattr(page, "near_misses", ()) or ()
+    ]
+    unknown = {name: n for name, n in dict(getattr(page, "unknown", None) or {}).items() if n}
+    return render("offers", lang, rows=rows, count=page.count, unknown=unknown, near=near, files=files)
+
+
+def near_offer(item: Any) -> Any:
+    """The offer of a near miss, which may be the offer itself or carry it with the reasons."""
+    return getattr(item, "offer", item)
+
+
+def near_reasons(item: Any) -> list[str]:
+    """Names of the conditions that a near miss does not meet."""
+    missed = getattr(item, "misses", None) or getattr(item, "missed", None) or ()
+    return [missed] if isinstance(missed, str) else [str(reason) for reason in missed]
+
+
+def marked(passage: str, quote: str) -> Markup:
+    """The passage, escaped, with the quote inside `<mark>`. White space may differ; the passage alone where it is absent."""
+    words = quote.split()
+    found = re.search(r"\s*".join(re.escape(word) for word in words), passage) if words else None
+    if not found:
+        return escape(passage)
+    before, after = passage[: found.start()], passage[found.end() :]
+    return Markup("{}<mark>{}</mark>{}").format(before, found.group(0), after)
+
+
+def sources_html(turn: Turn | None, index: int, lang: str, passages: Any) -> str:
+    """The citations of a turn, each opening to its whole passage with the quote marked."""
+    answer = turn.answer if turn else None
+    if answer is None or not answer.citations:
+        return render("empty", lang, kind="sources")
+    items = [_source(citation, passages) for citation in answer.citations]
+    return render("sources", lang, items=items, turn=index)
+
+
+def _source(citation: Citation, passages: Any) -> dict[str, Any]:
+    hit = passages.get(citation.passage_id) if citation.passage_id else None
+    text = hit.text if hit else citation.quote
+    return {"c": citation, "text": marked(text, citation.quote), "whole": hit is not None}
+
+
+def summary_line(answer: Answer, lang: str) -> str:
+    """One line for screen readers when an answer is there."""
+    return word("said.answer", lang, picks=len(answer.picks), sources=len(answer.citations))
+
+
+def cite_prefix(index: int) -> str:
+    """The anchor prefix of the sources of turn number `index`."""
+    return f"src-{index}"
+
+
+def shown_index(session: Session) -> int:
+    """The index, from 0, of the turn in the result panel."""
+    return session.shown if session.shown >= 0 else len(session.turns) - 1
+
+
+def pick_title(pick: Pick) -> str:
+    """Provider, type and number of nodes."""
+    return f"{pick.provider} {pick.instance_type}" + (f" × {pick.nodes}" if pick.nodes > 1 else "")

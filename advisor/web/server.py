@@ -1,0 +1,264 @@
+"""The web server: the page, health, metrics, headers, and an address that is open at once."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from advisor.errors import AdvisorError, BadRequest, Unavailable
+from advisor.web.headers import SafeHeaders
+from advisor.web.words import page_lang, word
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from advisor.settings import Settings
+
+log = logging.getLogger("advisor.web")
+
+
+def users(settings: Settings) -> list[tuple[str, str]] | None:
+    """The sign-in list of `ADVISOR_AUTH`. Raises BadRequest where it is not user:password[,user:password…]."""
+    if settings.auth is None:
+        return None
+    pairs = [part.strip().partition(":") for part in settings.auth.get_secret_value().split(",") if part.strip()]
+    if not pairs or any(not name or not password for name, _, password in pairs):
+        raise BadRequest("ADVISOR_AUTH must be user:password[,user:password…]; correct or unset it.")
+    return [(name, password) for name, _, password in pairs]
+
+
+def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
+    """The whole application: page at /, `/healthz`, `/metrics`, endpoints under /gradio_api, MCP at /gradio_api/mcp.
+
+    Raises BadRequest where MCP is asked for and its package is not installed, or the sign-in list is not readable.
+    """
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    from fastapi import FastAPI
+    from fastapi.responses import JSONResponse, Response
+
+    if mcp:
+        check_mcp()
+    import gradio as gr
+
+    from advisor.web.metrics import CONTENT_TYPE, Metrics
+    from advisor.web.page import build_page, page_options
+
+    metrics = Metrics()
+    app = FastAPI(title="Interconnect Advisor", docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.get("/healthz")
+    def healthz() -> JSONResponse:
+        try:
+            return JSONResponse(_health(advisor))
+        except Exception as error:  # a health check must answer, whatever is broken behind it
+            log.warning("health check failed: %s", error)
+            return JSONResponse({"status": "failed", "message": _public(error)}, status_code=503)
+
+    @app.get("/metrics")
+    def metrics_text() -> Response:
+        return Response(metrics.text(), media_type=CONTENT_TYPE)
+
+    page = build_page(advisor, settings, metrics)
+    gr.mount_gradio_app(
+        app,
+        page,
+        path="/",
+        server_name=settings.host,
+        server_port=settings.port,
+        auth=users(settings),
+        allowed_paths=[],
+        blocked_paths=[str(settings.home)],
+        mcp_server=mcp,
+        favicon_path=str(Path(__file__).parent / "favicon.svg"),
+        app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
+        **page_options(),
+    )
+    app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars))
+    return app
+
+
+def _health(advisor: Any) -> dict[str, Any]:
+    return dict(advisor.health())
+
+
+def _public(error: Exception) -> str:
+    return str(error) if isinstance(error, AdvisorError) else type(error).__name__
+
+
+def check_mcp() -> None:
+    """Raise BadRequest where the `mcp` extra is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise BadRequest("--mcp needs the package `mcp`; install it with: pip install 'interconnect-advisor[mcp]'")
+
+
+def check_port(host: str, port: int) -> socket.socket:
+    """A listening socket on the address. Raises BadRequest, in one line, where it is taken or not ours to bind."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name != "nt":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise BadRequest(
+            f"Port {port} on {host} cannot be used ({error.strerror or error}). "
+            f"Stop what uses it or choose another: PORT={port + 1 if port < 65535 else 7860} make run"
+        ) from None
+    return listener
+
+
+def is_public(host: str) -> bool:
+    """Whether other machines can reach a server bound to `host`."""
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
+
+
+@cache
+def _waiting_page(lang: str) -> bytes:
+    from advisor.web.render import render
+
+    return render("starting", lang).encode()
+
+
+class Opening:
+    """An ASGI application that answers at once and becomes the real one when that is ready.
+
+    Until then `/healthz` says `starting` (503) and every other address shows a page that reloads itself. Where making the
+    real one fails, the page and `/healthz` say so.
+    """
+
+    def __init__(self, make: Callable[[], Any]):
+        self._make = make
+        self._app: Any = None
+        self._failure: str | None = None
+        self._lifespan: Any = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif self._app is not None:
+            await self._app(scope, receive, send)
+        else:
+            await self._wait(scope, send)
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        opening = asyncio.create_task(self._open())
+        await receive()
+        opening.cancel()
+        if self._lifespan is not None:
+            await self._lifespan.__aexit__(None, None, None)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _open(self) -> None:
+        loop = asyncio.get_running_loop()
+        done = asyncio.Event()
+        made: list[Any] = []
+
+        def work() -> None:
+            try:
+                made.append(self._make())
+            except AdvisorError as error:
+                self._failure = str(error)
+            except Exception as error:  # whoever looks at the page must see that it failed; the log has the rest
+                log.exception("the page could not be made")
+                self._failure = f"{type(error).__name__}: {error}"
+            loop.call_soon_threadsafe(done.set)
+
+        threading.Thread(target=work, daemon=True, name="opening").start()
+        await done.wait()
+        if self._failure:
+            print(f"error: {self._failure}", file=sys.stderr, flush=True)
+        if made:
+            self._lifespan = made[0].router.lifespan_context(made[0])
+            await self._lifespan.__aenter__()
+            self._app = made[0]
+
+    async def _wait(self, scope: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == "/healthz":
+            state = {"status": "failed", "message": self._failure} if self._failure else {"status": "starting"}
+            kind, body = b"application/json", json.dumps(state).encode()
+        else:
+            sent = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+            lang = page_lang(sent)
+            kind = b"text/html; charset=utf-8"
+            if self._failure:
+                from advisor.web.render import render
+
+                body = render("failed", lang, text=self._failure).encode()
+            else:
+                body = _waiting_page(lang)
+        headers = [(b"content-type", kind), (b"cache-control", b"no-store"), (b"retry-after", b"1")]
+        await send({"type": "http.response.start", "status": 503, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+def serve(settings: Settings, mcp: bool = False) -> None:
+    """Serve the page until interrupted. The address is open, and printed, before the heavy parts are loaded.
+
+    Raises BadRequest where the port is taken, the sign-in list is unreadable or MCP is asked for and not installed.
+    """
+    import uvicorn
+
+    users(settings)
+    if mcp:
+        check_mcp()
+    listener = check_port(settings.host, settings.port)
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    print(f"Interconnect Advisor: http://{shown}:{settings.port}", flush=True)
+    if mcp:
+        print(f"MCP: http://{shown}:{settings.port}/gradio_api/mcp/", flush=True)
+    if is_public(settings.host):
+        print(
+            word("warn.public" if settings.auth is None else "warn.public_auth", "en", host=settings.host),
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def make() -> FastAPI:
+        from advisor.conversation import build_advisor
+
+        advisor = build_advisor(settings)
+        app = create_app(advisor, settings, mcp)
+        threading.Thread(target=_warm, args=(advisor,), daemon=True, name="warm").start()
+        return app
+
+    config = uvicorn.Config(Opening(make), log_level="warning", access_log=False, lifespan="on", server_header=False)
+    server = uvicorn.Server(config)
+    try:
+        server.run(sockets=[listener])
+    except KeyboardInterrupt:
+        return
+    finally:
+        listener.close()
+
+
+def _warm(advisor: Any) -> None:
+    """Open the stores before the first question, so that it need not wait; a failure shows when someone asks."""
+    try:
+        advisor.health()
+        advisor.passages.search("NVLink", 1)
+    except (AdvisorError, Unavailable) as error:
+        log.warning("could not open the knowledge base yet: %s", error)
+    except Exception as error:  # warming is a courtesy; the first question reports what is wrong
+        log.warning("could not open the knowledge base yet: %s: %s", type(error).__name__, error)
