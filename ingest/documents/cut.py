@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ingest.documents.model import Block, Code, Heading, Page, Table, Text
+from ingest.documents.model import Block, Code, Heading, Page, Scope, Table, Text
 
 CUT_VERSION = 3
 TARGET = 1200
@@ -26,8 +26,14 @@ class Cut:
 
 
 @dataclass
-class _Open:
+class _Section:
     path: list[str]
+    blocks: list[Block]
+    anchors: str = ""
+
+
+@dataclass
+class _Open:
     pieces: list[str] = field(default_factory=list)
     size: int = 0
 
@@ -39,38 +45,55 @@ class _Open:
 def cut_page(page: Page) -> list[Cut]:
     """The passages of a page in reading order, none empty, none over 2,000 characters with its heading line."""
     out: list[Cut] = []
-    for path, blocks in _sections(page.blocks):
-        out.extend(_cut_section(path, blocks))
+    for section in _sections(page.blocks):
+        out.extend(_cut_section(section, page.title))
     return [cut for cut in _merge_small(out) if _says_something(cut.text)]
 
 
-def _sections(blocks: list[Block]) -> list[tuple[list[str], list[Block]]]:
-    """Runs of blocks under one heading with the path of headings above, without the page's first-level title."""
-    out: list[tuple[list[str], list[Block]]] = [([], [])]
-    stack: list[tuple[int, str]] = []
-    for block in blocks:
-        if isinstance(block, Heading):
-            while stack and stack[-1][0] >= block.level:
-                stack.pop()
-            stack.append((block.level, block.text))
-            out.append(([text for level, text in stack if level > 1 or text], []))
-        else:
-            out[-1][1].append(block)
-    return [(path, body) for path, body in out if body]
+def _sections(blocks: list[Block]) -> list[_Section]:
+    """Runs of blocks under one heading with the path of headings above; a scope's blocks are a section below the current one."""
+    out = [_Section([], [])]
+    stack: list[Heading] = []
+
+    def path() -> list[str]:
+        return [heading.text for heading in stack if heading.text]
+
+    def anchors() -> str:
+        return " ".join(heading.anchor for heading in stack[-2:] if heading.anchor)
+
+    def walk(inner: list[Block], labels: list[str]) -> None:
+        for block in inner:
+            if isinstance(block, Heading):
+                while stack and stack[-1].level >= block.level:
+                    stack.pop()
+                if block.text:
+                    stack.append(block)
+                out.append(_Section([*path(), *labels], [], anchors()))
+            elif isinstance(block, Scope):
+                below = [*labels, block.label] if block.label else labels
+                out.append(_Section([*path(), *below], [], anchors()))
+                walk(block.blocks, below)
+                out.append(_Section([*path(), *labels], [], anchors()))
+            else:
+                out[-1].blocks.append(block)
+
+    walk(blocks, [])
+    return [section for section in out if section.blocks]
 
 
-def _cut_section(path: list[str], blocks: list[Block]) -> list[Cut]:
-    section = " › ".join(path)
+def _cut_section(given: _Section, title: str) -> list[Cut]:
+    path = given.path[1:] if given.path and given.path[0] == title else given.path
+    section = " › ".join(path)[-300:]
     room = max(600, LIMIT - len(section))
     out: list[Cut] = []
-    open_ = _Open(path)
+    open_ = _Open()
 
     def close() -> None:
         if open_.pieces:
-            out.append(Cut(section, "\n\n".join(open_.pieces)))
+            out.append(Cut(section, "\n\n".join(open_.pieces), given.anchors))
             open_.pieces, open_.size = [], 0
 
-    for block in blocks:
+    for block in given.blocks:
         if isinstance(block, Table):
             pieces = _cut_table(block, min(TARGET, room))
         elif isinstance(block, Code):
@@ -177,7 +200,7 @@ def _merge_small(cuts: list[Cut]) -> list[Cut]:
             if small and common is not None and len(last.text) + len(addition) + 2 <= TARGET:
                 lead = last.section[len(common) :].removeprefix(" › ")
                 text = (f"{lead}\n\n{last.text}" if lead else last.text) + "\n\n" + addition
-                out[-1] = Cut(common, text, last.header or cut.header)
+                out[-1] = Cut(common, text, f"{last.header} {cut.header}".strip())
                 continue
         out.append(cut)
     return out

@@ -8,10 +8,14 @@ from typing import Any
 
 @dataclass
 class Heading:
-    """A heading; `level` 1 is the page's own title."""
+    """A heading; `level` 1 is the page's own title. An empty text ends the section of that level without opening one.
+
+    `anchor` holds words of the page's own anchors, often English in a translated page: for the search, not for the reader.
+    """
 
     level: int
     text: str
+    anchor: str = ""
 
 
 @dataclass
@@ -38,12 +42,21 @@ class Table:
     caption: str = ""
 
 
-Block = Heading | Text | Code | Table
+@dataclass
+class Scope:
+    """Blocks under a label that is no heading of the page: a tab, a fold, a titled note. It ends where its blocks end."""
+
+    label: str
+    blocks: list[Block]
+
+
+Block = Heading | Text | Code | Table | Scope
 
 
 @dataclass
 class Page:
-    """One loaded document. `lang`, `as_of`, `url` are None where the file does not say; `notes` are warnings for the report."""
+    """One loaded document. `lang`, `as_of`, `url` are None where the file does not say; `notes` are warnings
+    for the report; `includes` the files it names as parts of itself."""
 
     blocks: list[Block]
     title: str = ""
@@ -54,6 +67,7 @@ class Page:
     meta: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     redirect: str | None = None
+    includes: list[str] = field(default_factory=list)
 
 
 class Unreadable(Exception):
