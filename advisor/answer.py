@@ -69,6 +69,8 @@ class Workload(Frozen):
     output_tokens: int | None = None
     requests_per_s: float | None = None
     independent_jobs: int | None = None
+    rlhf_method: Literal["ppo", "dpo", "grpo"] | None = None
+    """How many models stand in memory: PPO trains two and holds two, GRPO trains one and holds two, DPO one and one."""
     memory_gb: float | None = None
     """GPU memory that the user says one job or scene needs."""
     priority: Literal["latency", "throughput", "cost"] | None = None

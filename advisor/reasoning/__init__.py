@@ -1,0 +1,1 @@
+"""Pure reasoning over typed values: memory, speed, plans, recommendations. No input or output."""

@@ -1,0 +1,81 @@
+"""The same job without a link: slow-downs measured on the best machine that has it, re-planned for the slower link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from advisor.reasoning.candidates import Candidate, Result, evaluate
+from advisor.reasoning.parallelism import Wanted
+from advisor.reasoning.verdicts import slowdown
+from advisor.reasoning.workload import Sizing
+from knowledge.facts import Facts
+from knowledge.offer_model import Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Slow-downs, None where the link plays no part; and the results they were taken from."""
+
+    nvlink: float | None = None
+    rdma: float | None = None
+    on: Candidate | None = None
+    with_link: Result | None = None
+    without_link: Result | None = None
+    nodes: int = 1
+    with_net: Result | None = None
+    without_net: Result | None = None
+    measured: bool = False
+
+
+def rate(result: Result | None, sizing: Sizing) -> float | None:
+    """Speed to compare; jobs whose whole speed is not modelled compare the time lost to traffic."""
+    if result is None:
+        return None
+    if result.tokens_per_s is not None:
+        return result.tokens_per_s
+    return 1.0 - (result.comm_share or 0.0)
+
+
+def reference(candidates: Sequence[Candidate]) -> Candidate | None:
+    """The candidate on which links are judged: several GPUs joined by NVLink, fewest GPUs, then best price of the work."""
+    several = [c for c in candidates if c.offer.gpu_count > 1 and c.gpu is not None]
+    linked = [c for c in several if c.offer.nvlink == "yes"]
+    return min(linked or several, key=lambda c: (c.nodes, c.price_of_work, c.offer.offer_id), default=None)
+
+
+def link_worth(sizing: Sizing, candidates: Sequence[Candidate], wanted: Wanted, facts: Facts) -> Links:
+    """What NVLink and RDMA are worth to the job on the reference machine; nothing for one-GPU and independent work."""
+    if sizing.mode == "memory" or (sizing.workload.independent_jobs or 0) > 1:
+        return Links()
+    on = reference(candidates)
+    if on is None or all(c.gpus <= 1 for c in candidates):
+        return Links()
+    offer = on.offer
+    if offer.nvlink != "yes" and on.gpu is not None and on.gpu.nvlink_gb_s:
+        offer = _linked(offer)
+    with_link = evaluate(sizing, offer, on.gpu, on.nodes, wanted, facts)
+    without = evaluate(sizing, offer, on.gpu, on.nodes, wanted, facts, link=False)
+    nvlink = slowdown(rate(with_link, sizing), rate(without, sizing))
+    if sizing.mode == "serve":
+        return Links(nvlink, None, on, with_link, without, measured=True)
+    nodes = on.nodes if on.nodes > 1 else 2
+    net_offer = _networked(offer)
+    with_net = evaluate(sizing, net_offer, on.gpu, nodes, wanted, facts)
+    without_net = evaluate(sizing, net_offer, on.gpu, nodes, wanted, facts, net=False)
+    rdma = slowdown(rate(with_net, sizing), rate(without_net, sizing))
+    return Links(nvlink, rdma, on, with_link, without, nodes, with_net, without_net, measured=True)
+
+
+def _linked(offer: Offer) -> Offer:
+    return offer.model_copy(update={"nvlink": "yes"})
+
+
+def _networked(offer: Offer) -> Offer:
+    """The offer with a usual RDMA network where its own is none: 400 Gb/s a GPU, as training machines have."""
+    if offer.internode_rdma == "yes" and offer.internode_gbit_s_per_node:
+        return offer
+    rate_gbit = 400.0 * max(1.0, offer.gpu_count)
+    return offer.model_copy(
+        update={"internode_fabric": "infiniband", "internode_gbit_s_per_node": rate_gbit, "internode_rdma": "yes"}
+    )

@@ -1,0 +1,197 @@
+"""From candidates to picks: what is sensible, what is affordable, and the three roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from advisor.answer import Constraints
+from advisor.reasoning.candidates import Candidate
+from advisor.reasoning.verdicts import verdict
+from advisor.reasoning.workload import Sizing
+from knowledge.offer_model import Offer
+
+if TYPE_CHECKING:
+    from advisor.reasoning.counterfactuals import Links
+
+Role = Literal["cheapest", "fastest", "balanced", "match"]
+HOURS_A_MONTH = 730.0
+READABLE = 8.0
+"""Tokens a second a reader follows: a served stream slower than this is no pick while faster ones exist."""
+
+
+def sort_key(candidate: Candidate) -> tuple[float, float, str, str, str, str]:
+    """Ascending price of the machine, then names: neutral and the same each time."""
+    o = candidate.offer
+    return (candidate.usd_hour, candidate.gpus, o.provider, o.instance_type, o.region, o.offer_id)
+
+
+def sensible(candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints) -> list[Candidate]:
+    """No more GPUs than the job can use: one-GPU jobs get one-GPU machines, others at most 8 or twice the fewest that fit."""
+    pool = list(candidates)
+    if not pool or constraints.gpu_count or constraints.nodes:
+        return pool
+    if sizing.mode == "serve":
+        quick = [c for c in pool if (c.result.stream_tokens_per_s or 0) >= READABLE]
+        pool = quick or pool
+    if sizing.workload.deadline_hours and any(c.hours is not None for c in pool):
+        return pool
+    fewest = min(c.gpus for c in pool)
+    holds = [c for c in pool if c.gpus == 1 and (c.offer.gpu_memory_gb or 0) <= 100]
+    small = sizing.mode == "memory" or sizing.workload.kind in (
+        "lora",
+        "qlora",
+        "inference",
+        "embeddings",
+        "batch_inference",
+    )
+    alone = fewest <= 1 and (sizing.mode == "memory" or (small and holds))
+    most = 1.0 if alone else max(8.0, 2.0 * fewest)
+    return [c for c in pool if c.gpus <= most]
+
+
+def with_links(
+    candidates: Sequence[Candidate], sizing: Sizing, links: Links, constraints: Constraints
+) -> list[Candidate]:
+    """Keep to machines whose links the job needs; a link that nobody states does not count as present."""
+    pool = list(candidates)
+    wanted = verdict(links.nvlink)
+    if wanted == "yes" or (wanted == "helpful" and sizing.mode == "train") or constraints.nvlink:
+        linked = [c for c in pool if c.offer.gpu_count <= 1 or c.offer.nvlink == "yes"]
+        if any(c.offer.gpu_count > 1 for c in linked) or (linked and wanted != "yes"):
+            pool = linked
+    if sizing.mode == "train":
+        rdma = [c for c in pool if c.nodes == 1 or c.offer.internode_rdma == "yes"]
+        if rdma or verdict(links.rdma) == "yes":
+            pool = rdma
+    if constraints.internode == "infiniband":
+        pool = [c for c in pool if c.offer.internode_fabric == "infiniband"]
+    elif constraints.internode == "rdma":
+        pool = [c for c in pool if c.offer.internode_rdma == "yes"]
+    return pool
+
+
+def within_budget(
+    candidates: Sequence[Candidate], constraints: Constraints
+) -> tuple[list[Candidate], dict[str, float]]:
+    """(affordable candidates, what the cheapest would cost where none is)."""
+    pool = list(candidates)
+    if not pool:
+        return pool, {}
+    if constraints.budget_usd is not None:
+        costs = [c.cost if c.cost is not None else c.usd_hour for c in pool]
+        fine = [c for c, cost in zip(pool, costs, strict=True) if cost <= constraints.budget_usd]
+        if not fine:
+            return [], {"budget_usd": round(min(costs), 2)}
+        pool = fine
+    month = constraints.budget_usd_month
+    if month is not None:
+        if month <= 0:
+            return [], {"budget_usd_month": round(min(c.usd_hour for c in pool) * HOURS_A_MONTH, 2)}
+        whole = [c for c in pool if c.usd_hour * HOURS_A_MONTH <= month]
+        some = [c for c in pool if c.usd_hour * 20 <= month]
+        if not (whole or some):
+            return [], {"budget_usd_month": round(min(c.usd_hour for c in pool) * HOURS_A_MONTH, 2)}
+        pool = whole or some
+    return pool, {}
+
+
+def with_sellers(candidates: Sequence[Candidate], offers: Mapping[int, Sequence[Offer]]) -> list[Candidate]:
+    """The same results at the next sellers of the same machine: up to three rows of different providers each."""
+    out: list[Candidate] = []
+    for candidate in candidates:
+        seen: set[str] = set()
+        for offer in offers.get(id(candidate.offer), [candidate.offer]):
+            if offer.provider in seen or len(seen) == 3 or offer.price_usd_hour is None:
+                continue
+            seen.add(offer.provider)
+            usd_hour = offer.price_usd_hour * candidate.nodes
+            cost = usd_hour * candidate.hours if candidate.hours is not None else None
+            out.append(replace(candidate, offer=offer, usd_hour=usd_hour, cost=cost))
+    return out
+
+
+def duration(candidate: Candidate) -> float:
+    """What ranks time: hours of the job, or seconds a token."""
+    if candidate.hours is not None:
+        return candidate.hours
+    if candidate.result.tokens_per_s:
+        return 1.0 / candidate.result.tokens_per_s
+    gpu = candidate.gpu
+    rate = (gpu.fp32_tflops or gpu.bf16_dense_tflops or 1.0) if gpu else 1.0
+    return 1.0 / (rate * max(1.0, candidate.gpus))
+
+
+def expense(candidate: Candidate) -> float:
+    """What ranks cost: dollars of the job where its size is known, dollars an hour otherwise."""
+    return candidate.cost if candidate.cost is not None else candidate.usd_hour
+
+
+def scores(candidates: Sequence[Candidate]) -> dict[int, float]:
+    """cost / lowest cost x square root of (time / shortest time), by position; cost is of the work where speed is known."""
+    lowest = min(c.price_of_work for c in candidates)
+    shortest = min(duration(c) for c in candidates)
+    return {i: (c.price_of_work / lowest) * (duration(c) / shortest) ** 0.5 for i, c in enumerate(candidates)}
+
+
+def choose(
+    candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints, limit: int
+) -> list[tuple[Role, Candidate]]:
+    """Up to `limit` different rows with their roles, in order."""
+    pool = sorted(candidates, key=sort_key)
+    if not pool:
+        return []
+    if constraints.sort in ("price", "price_gpu") or not sizing.speed_modelled or sizing.workload.priority == "cost":
+        ordered = pool
+        if constraints.sort == "price_gpu":
+            ordered = sorted(pool, key=lambda c: (c.usd_hour / max(c.gpus, 1e-9), sort_key(c)))
+        elif sizing.workload.priority == "cost" and constraints.sort is None and sizing.speed_modelled:
+            ordered = sorted(pool, key=lambda c: (expense(c), sort_key(c)))
+        return [("cheapest" if i == 0 else "match", c) for i, c in enumerate(distinct(ordered, limit))]
+    if constraints.sort in ("memory", "bandwidth"):
+
+        def amount(c: Candidate) -> float:
+            if constraints.sort == "memory":
+                return c.offer.gpu_memory_gb or 0.0
+            return c.offer.nvlink_gb_s_per_gpu or 0.0
+
+        ordered = sorted(pool, key=lambda c: (-amount(c), sort_key(c)))
+        return [("match", c) for c in distinct(ordered, limit)]
+    score = scores(pool)
+    rank = {id(c): score[i] for i, c in enumerate(pool)}
+    balanced = min(pool, key=lambda c: (rank[id(c)], sort_key(c)))
+    cheapest = min(pool, key=lambda c: (expense(c), rank[id(c)], sort_key(c)))
+    fastest = min(pool, key=lambda c: (duration(c), c.usd_hour, sort_key(c)))
+    order: list[tuple[Role, Candidate]] = []
+    wishes: list[tuple[Role, Candidate]] = [("balanced", balanced), ("cheapest", cheapest), ("fastest", fastest)]
+    if constraints.sort == "speed" or sizing.workload.priority in ("latency", "throughput"):
+        wishes = [("fastest", fastest), ("balanced", balanced), ("cheapest", cheapest)]
+    elif constraints.sort == "cost":
+        wishes = [("cheapest", cheapest), ("balanced", balanced), ("fastest", fastest)]
+    used: set[str] = set()
+    for role, candidate in wishes:
+        if len(order) < limit and candidate.offer.offer_id not in used:
+            used.add(candidate.offer.offer_id)
+            order.append((role, candidate))
+    for candidate in distinct(sorted(pool, key=lambda c: (rank[id(c)], sort_key(c))), limit + len(used)):
+        if len(order) < limit and candidate.offer.offer_id not in used:
+            used.add(candidate.offer.offer_id)
+            order.append(("match", candidate))
+    return order
+
+
+def distinct(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """The first rows that differ in seller, GPU or count; then others, in the same order, to fill up."""
+    seen: set[tuple[object, ...]] = set()
+    first: list[Candidate] = []
+    rest: list[Candidate] = []
+    for candidate in candidates:
+        o = candidate.offer
+        key = (o.provider, o.gpu, o.gpu_variant, o.gpu_count)
+        (rest if key in seen else first).append(candidate)
+        seen.add(key)
+    if len(first) >= limit:
+        return first[:limit]
+    kept = {id(c) for c in first + rest[: limit - len(first)]}
+    return [c for c in candidates if id(c) in kept]

@@ -1,0 +1,312 @@
+"""Read one `advisor estimate` request: free-text fields of published tables into Job, Plan and Machine.
+
+Nothing measured is read: only what describes the run. What the request leaves out is filled in and listed in `assumed`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from advisor.errors import BadRequest
+from advisor.reasoning.job import Job, Machine, Method, Plan, Recompute, Sharding
+from advisor.reasoning.machine import machine_for
+from advisor.reasoning.shape import Shape, shape_of, with_size
+from knowledge.facts import Facts, GpuSpec
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request, read. `machine` is None where no card is named; `card_gb` is then the card size, if one was given."""
+
+    job: Job
+    plan: Plan
+    machine: Machine | None
+    card_gb: float | None
+    method_text: str
+    gpus: int
+    assumed: dict[str, Any] = field(default_factory=dict)
+    stated_recompute: bool = False
+    stated_method: bool = False
+    inference: bool = False
+
+
+def number(request: Mapping[str, Any], *names: str) -> float | None:
+    """The first of the named fields that is there, as a positive number. Raises BadRequest for anything else."""
+    for name in names:
+        value = request.get(name)
+        if value is None or value == "":
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise BadRequest(f"{name}={value!r} is no number; give a positive number or leave it out.")
+        try:
+            found = float(value)
+        except ValueError:
+            raise BadRequest(f"{name}={value!r} is no number; give a positive number or leave it out.") from None
+        if not 0 < found < 1e18:
+            raise BadRequest(f"{name}={value!r} must be greater than 0; correct it or leave it out.")
+        return found
+    return None
+
+
+def text_of(request: Mapping[str, Any], *names: str) -> str:
+    """The named fields that are there, joined, in lower case."""
+    return " ".join(str(request[name]) for name in names if request.get(name) not in (None, "")).lower()
+
+
+def read_shape(request: Mapping[str, Any], facts: Facts, assumed: dict[str, Any]) -> Shape:
+    """The model of the request: by name, by stated widths, or by size alone. Raises BadRequest where it cannot be known."""
+    params = number(request, "params") or (number(request, "params_b") or 0.0) * 1e9 or None
+    active = number(request, "active_params") or (number(request, "active_params_b") or 0.0) * 1e9 or None
+    name = str(request.get("model") or "")
+    spec = facts.find_model(name) if name else None
+    if spec and params and spec.params_b and not 0.75 < params / (spec.params_b * 1e9) < 1.33:
+        spec = None
+    if spec is None and params is None:
+        raise BadRequest(
+            f"model={name!r} is not known and no params were given; name a listed model or give params or params_b."
+            if name
+            else "no model, params or params_b was given; name a model or give its size."
+        )
+    size = (params or 0.0) / 1e9 or (spec.params_b if spec else None)
+    if not size:
+        raise BadRequest(f"model={name!r} has no known size; give params or params_b.")
+    try:
+        own = spec.active_params_b if spec and spec.experts else None
+        fallback = facts.shape_for_size(size, active / 1e9 if active else (own and min(own, size)))
+    except ValueError as error:
+        raise BadRequest(f"params={size}e9, active={active}: {error}; correct the size.") from None
+    if spec is None:
+        assumed["shape"] = fallback.stated_shape
+    shape = with_size(shape_of(spec or fallback, fallback), params, active)
+    widths = {
+        "layers": number(request, "layers"),
+        "hidden": number(request, "hidden"),
+        "heads": number(request, "heads"),
+    }
+    if any(widths.values()):
+        hidden = int(widths["hidden"] or shape.hidden)
+        layers = widths["layers"] or (shape.params / (12 * hidden * hidden) if spec is None else shape.layers)
+        heads = int(widths["heads"] or max(1, hidden // 128))
+        same = hidden == shape.hidden
+        shape = replace(
+            shape,
+            hidden=hidden,
+            layers=max(1, round(layers)),
+            kv_layers=max(1, round(layers)),
+            global_layers=max(1, round(layers)),
+            heads=heads,
+            head_dim=shape.head_dim if same and heads == shape.heads else max(1, hidden // heads),
+            kv_heads=shape.kv_heads if same else heads,
+            ffn=shape.ffn if same else 4.0 * hidden,
+            gated=shape.gated if same else False,
+        )
+    return shape
+
+
+def read_gpu(text: str, facts: Facts) -> GpuSpec | None:
+    """The board that a free text names ("H100 SXM 80GB", "GB300 NVL72", "8x A100 40GB"); None where it names none."""
+    memory = re.search(r"(\d+(?:\.\d+)?)\s*g(?:i?b)\b", text, re.I)
+    variant = next((form for form in ("SXM", "PCIe", "NVL", "OAM") if re.search(rf"\b{form}\d?\b", text, re.I)), None)
+    words = " " + re.sub(r"[\s\-_]+", " ", text.lower()) + " "
+    names = sorted({row.gpu for row in facts.gpus}, key=len, reverse=True)
+    for name in names:
+        plain = name.lower()
+        short = plain.removeprefix("rtx ")
+        if re.search(rf"(?<![a-z0-9]){re.escape(plain)}(?![0-9])", words) or (
+            short != plain and len(short) > 3 and re.search(rf"(?<![a-z0-9]){re.escape(short)}(?![0-9a-z])", words)
+        ):
+            spec = facts.gpu(name, variant, float(memory[1]) if memory else None)
+            if spec and variant is None and spec.gpu in ("H100", "H200", "A100") and spec.gpu_variant != "SXM":
+                return facts.gpu(name, "SXM", float(memory[1]) if memory else None)
+            return spec
+    return None
+
+
+def read_plan(text: str, gpus: int, moe: bool) -> Plan:
+    """Degrees and sharding from a free text: "DP4 TP8 PP12 ZeRO-1", "FSDP32 TP8", "tp1 pp3 fsdp=False", "FSDP FULL_SHARD"."""
+    text = text.lower()
+
+    def degree(name: str) -> int | None:
+        found = re.search(rf"(?<![a-z]){name}\s*[=:]?\s*(\d+)(?![a-z])", text)
+        return int(found[1]) if found and int(found[1]) > 0 else None
+
+    tp, pp, cp = degree("tp") or 1, degree("pp") or 1, degree("cp") or degree("sp") or 1
+    virtual = degree("vp") or degree("v") or (2 if "interleaved" in text else 1)
+    ep = degree("ep") or 1
+    dp = max(1, gpus // (tp * pp * cp))
+    zero = re.search(r"zero[\s\-_]*(?:stage)?[\s\-_]*([123])", text)
+    stated = degree("fsdp") or degree("hsdp")
+    fsdp = bool(re.search(r"\bfsdp\b(?!\s*=\s*false)|full_shard|\bfsdp[1-9]", text)) and "fsdp=false" not in text
+    sharding: Sharding = "zero1" if dp * cp > 1 else "ddp"
+    group = 0
+    if "hsdp" in text or "hybrid_shard" in text:
+        sharding, group = "hsdp", min(dp * cp, stated or 8)
+    elif "shard_grad_op" in text or (zero and zero[1] == "2"):
+        sharding = "zero2"
+    elif fsdp or (zero and zero[1] == "3"):
+        sharding = "zero3"
+    elif zero:
+        sharding = "zero1"
+        if within := re.search(r"within\s+(\d+)", text):
+            group = min(dp * cp, int(within[1]))
+    elif re.search(r"\bddp\b", text):
+        sharding = "ddp"
+    return Plan(
+        dp=dp,
+        tp=tp,
+        pp=pp,
+        cp=cp,
+        ep=min(ep, max(1, dp * cp * tp)) if moe else 1,
+        virtual=virtual,
+        sharding=sharding,
+        shard_group=group,
+        tp_overlap="async" in text,
+    )
+
+
+def read_method(text: str) -> tuple[Method, bool]:
+    """(method, whether it was stated)."""
+    if re.search(r"q[\s\-]?lora|qoft|(?:lora|adapter)\b.*\b(?:nf4|4-?bit|int4|bnb)", text):
+        return "qlora", True
+    if re.search(r"lora|adapter|dora|\boft\b|galore|freeze", text):
+        return "lora", True
+    if re.search(r"infer|serv|kv cache|generat", text):
+        return "inference", True
+    return "full", bool(re.search(r"full|pretrain|sft|fine-?tune|zero|fsdp|dpo|ppo", text))
+
+
+def read_recompute(value: object) -> tuple[Recompute, bool]:
+    """(recompute, whether it was stated) from a flag or a text."""
+    if value is None or value == "":
+        return "none", False
+    if isinstance(value, bool):
+        return ("full" if value else "none"), True
+    text = str(value).lower()
+    if "no recompute" in text or text in ("none", "no", "off", "false"):
+        return "none", True
+    if "selective" in text:
+        return "selective", True
+    return "full", True
+
+
+def read_precision(text: str) -> str:
+    """bf16, fp8, fp4, fp32 or tf32; adapters over 4-bit weights compute in 16 bits."""
+    if "nvfp4" in text or "mxfp4" in text:
+        return "fp4"
+    if "fp8" in text:
+        return "fp8"
+    if "tf32" in text:
+        return "tf32"
+    if "fp32" in text and "bf16" not in text and "fp16" not in text:
+        return "fp32"
+    return "bf16"
+
+
+def adapter_size(shape: Shape, rank: float) -> float:
+    """Parameters of low-rank adapters on all linear layers of the dense part: r·(in + out) a matrix."""
+    q = shape.attention_width
+    kv = shape.kv_heads * shape.head_dim
+    attention = 2 * (shape.hidden + q) + 2 * (shape.hidden + kv)
+    mlp = (3 if shape.gated else 2) * (shape.hidden + shape.ffn)
+    return rank * shape.layers * (attention + mlp)
+
+
+def read_optimizer(text: str, method: Method) -> tuple[float, bool]:
+    """(bytes a parameter beside weight and gradient, states on the CPU)."""
+    offload = "cpu" in text or "offload" in text
+    if "8-bit" in text or "8bit" in text:
+        return (2.0 if method == "full" else 6.0), offload
+    if "sgd" in text:
+        return 4.0 + 4.0, offload
+    if "adafactor" in text or "lion" in text:
+        return 8.0, offload
+    return 12.0, offload
+
+
+def read(request: Mapping[str, Any], facts: Facts) -> Asked:
+    """Everything that the formulas need of one request. Raises BadRequest naming the field, its value and the remedy."""
+    assumed: dict[str, Any] = {}
+    shape = read_shape(request, facts, assumed)
+    gpus = int(number(request, "n_gpus", "gpus") or 0)
+    nodes = int(number(request, "nodes") or 0)
+    parallel = text_of(request, "parallelism")
+    optimizer_text = text_of(request, "optimizer")
+    method_text = text_of(request, "method")
+    precision_text = text_of(request, "precision")
+    method, stated = read_method(method_text + (" nf4" if "nf4" in precision_text else ""))
+    if not gpus:
+        gpus = 1
+        for name in ("dp", "tp", "pp", "cp"):
+            if found := re.search(rf"(?<![a-z]){name}\s*=?\s*(\d+)", parallel):
+                gpus *= int(found[1])
+        assumed["gpus"] = gpus
+    plan = read_plan(f"{parallel} {method_text} {optimizer_text}", gpus, shape.is_moe)
+    seq = number(request, "seq_len")
+    if seq is None:
+        seq = 2048.0
+        assumed["seq_len"] = 2048
+    micro = number(request, "micro_batch", "batch")
+    if micro is None:
+        micro = 1.0
+        assumed["micro_batch"] = 1
+    batch = number(request, "global_batch_seqs")
+    accumulation = number(request, "grad_accum")
+    if batch is None and accumulation:
+        batch = micro * accumulation * plan.dp
+    if plan.pp > 1 and batch and batch <= micro * plan.dp * 1.01 and micro > 1:
+        # one micro-batch cannot fill a pipeline: the stated batch is cut for the stages
+        micro = max(1.0, micro / plan.pp)
+    recompute, stated_recompute = read_recompute(request.get("activation_checkpointing"))
+    optimizer_bytes, offload = read_optimizer(optimizer_text, method)
+    offload = offload or "offload" in parallel or "offload" in method_text
+    megatron = plan.tp > 1 or plan.pp > 1
+    job = Job(
+        shape=shape,
+        method=method,
+        precision=read_precision(precision_text),
+        seq_len=int(seq),
+        micro_batch=max(1, round(micro)),
+        global_batch_seqs=int(batch) if batch else None,
+        recompute=recompute,
+        grad_bytes=2.0 if not megatron else 4.0,
+        optimizer_bytes=optimizer_bytes,
+        adapter_params=adapter_size(shape, number(request, "lora_rank") or 16.0)
+        if method in ("lora", "qlora")
+        else 0.0,
+        offload_optimizer=offload,
+        offload_params="param" in method_text and "offload" in method_text,
+        compiled="compile" in parallel,
+    )
+    card_text = text_of(request, "gpu_model")
+    gpu = read_gpu(card_text, facts) if card_text else None
+    card = number(request, "gpu_memory_gb")
+    if card is None and gpu is None and (found := re.search(r"(\d+(?:\.\d+)?)\s*g(?:i?b)", card_text)):
+        card = float(found[1])
+    machine = None
+    if gpu:
+        machine = machine_for(
+            gpu,
+            gpus=gpus,
+            nodes=nodes,
+            domain=int(number(request, "nvlink_domain") or 0),
+            intra=text_of(request, "intra_fabric"),
+            inter=text_of(request, "inter_fabric"),
+            gbit_s_per_node=number(request, "inter_gbps_per_node"),
+            facts=facts,
+            assumed=assumed,
+        )
+    return Asked(
+        job=job,
+        plan=plan,
+        machine=machine,
+        card_gb=card or (gpu.memory_gb if gpu else None),
+        method_text=method_text,
+        gpus=gpus,
+        assumed=assumed,
+        stated_recompute=stated_recompute,
+        stated_method=stated,
+        inference=method == "inference",
+    )

@@ -1,0 +1,208 @@
+"""Complete a workload: model facts from the registry, and stated defaults for what the question left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from advisor.answer import ValueSource, Workload
+from advisor.reasoning.job import Job, Method
+from advisor.reasoning.request import adapter_size
+from advisor.reasoning.shape import Shape, shape_of
+from knowledge.facts import Facts, ModelSpec
+
+TRAINING = frozenset(
+    {"full_ft", "lora", "qlora", "pretrain", "continued_pretrain", "rlhf", "moe_train", "long_context_train"}
+)
+SERVING = frozenset({"inference", "moe_inference", "batch_inference", "embeddings"})
+DIFFUSION = frozenset({"diffusion_image", "diffusion_video"})
+LANGUAGE = frozenset({"dense_lm", "moe_lm", "vlm", "embedding", "reranker"})
+Mode = Literal["train", "serve", "memory"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """A completed workload in the terms of the formulas.
+
+    `mode` train uses `job`; serve uses shape, precision, context and streams; memory knows only what one job needs of a card.
+    """
+
+    workload: Workload
+    mode: Mode
+    shape: Shape | None = None
+    model: ModelSpec | None = None
+    job: Job | None = None
+    context: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    streams: int = 1
+    card_gb: float = 0.0
+    speed_modelled: bool = True
+    assumed: dict[str, Any] = field(default_factory=dict)
+
+
+def complete(workload: Workload, facts: Facts) -> Sizing:
+    """Fill in what the question left out. A field filled here is marked registry or assumed in `sources`."""
+    values: dict[str, Any] = {}
+    sources: dict[str, ValueSource] = dict(workload.sources)
+    model = facts.find_model(workload.model) if workload.model else None
+
+    def put(name: str, value: Any, source: ValueSource) -> Any:
+        stated = getattr(workload, name)
+        if stated is not None:
+            sources.setdefault(name, "stated")
+            return stated
+        values[name] = value
+        sources[name] = source
+        return value
+
+    params = workload.params_b
+    if model and model.params_b:
+        params = put("params_b", model.params_b, "registry")
+        if model.active_params_b and model.active_params_b < 0.95 * model.params_b:
+            put("active_params_b", model.active_params_b, "registry")
+    kind = workload.kind
+    non_language = model is not None and model.kind not in LANGUAGE
+    if (
+        kind in ("render", "hpc", "video", "other", "diffusion_train")
+        or non_language
+        or (not params and kind not in TRAINING)
+    ):
+        return _by_memory(workload, values, sources, model, params)
+    if not params:
+        params = put("params_b", 7.0, "assumed")
+    spec = model or facts.shape_for_size(params, _active(workload, params))
+    shape = shape_of(spec, facts.shape_for_size(params, spec.active_params_b if model else _active(workload, params)))
+    if kind in SERVING:
+        return _serving(workload, values, sources, shape, model, put)
+    return _training(workload, values, sources, shape, model, put)
+
+
+def _active(workload: Workload, params: float) -> float | None:
+    active = workload.active_params_b
+    if active is None and workload.kind in ("moe_train", "moe_inference"):
+        active = params / 10.0
+    return active if active and active < params else None
+
+
+def _done(workload: Workload, values: dict[str, Any], sources: dict[str, ValueSource]) -> Workload:
+    return workload.model_copy(update={**values, "sources": sources})
+
+
+def _by_memory(
+    workload: Workload,
+    values: dict[str, Any],
+    sources: dict[str, ValueSource],
+    model: ModelSpec | None,
+    params: float | None,
+) -> Sizing:
+    """Jobs whose speed is not modelled: one card must hold one scene, system or pipeline."""
+    need = workload.memory_gb
+    if need is None:
+        if workload.kind == "diffusion_train" and params:
+            need = 4.0 + 5.0 * params if params < 8 else 4.0 + 3.0 * params
+        elif params and workload.kind == "other":
+            need = 2.0 * params * 1.2
+        elif params:  # weights in 8 bits with text encoder and latents, offloaded between stages
+            need = max(12.0, 1.1 * params + 8.0)
+        else:
+            need = {"render": 24.0, "video": 24.0, "hpc": 16.0, "diffusion_train": 24.0, "batch_inference": 24.0}.get(
+                workload.kind, 16.0
+            )
+        values["memory_gb"] = round(need, 1)
+        sources["memory_gb"] = "assumed"
+    return Sizing(
+        workload=_done(workload, values, sources), mode="memory", model=model, card_gb=need, speed_modelled=False
+    )
+
+
+def _serving(
+    workload: Workload,
+    values: dict[str, Any],
+    sources: dict[str, ValueSource],
+    shape: Shape,
+    model: ModelSpec | None,
+    put: Any,
+) -> Sizing:
+    put("precision", "bf16", "assumed")
+    longest = (model.max_context if model else None) or 131072
+    context = put("seq_len", min(8192, longest), "assumed")
+    if workload.kind == "embeddings":
+        inputs, outputs = put("input_tokens", min(512, context), "assumed"), 1
+    else:
+        outputs = put("output_tokens", max(1, min(512, context // 4)), "assumed")
+        inputs = put("input_tokens", max(1, min(context - outputs, 2048)), "assumed")
+    if workload.kind in ("batch_inference", "embeddings"):
+        streams = put("concurrency", 32, "assumed")
+    elif workload.concurrency is None and workload.requests_per_s:
+        streams = put("concurrency", max(1, round(workload.requests_per_s * (outputs / 25.0 + 1.0))), "assumed")
+    else:
+        streams = put("concurrency", 8, "assumed")
+    return Sizing(
+        workload=_done(workload, values, sources),
+        mode="serve",
+        shape=shape,
+        model=model,
+        context=context,
+        input_tokens=inputs,
+        output_tokens=outputs,
+        streams=streams,
+    )
+
+
+def _training(
+    workload: Workload,
+    values: dict[str, Any],
+    sources: dict[str, ValueSource],
+    shape: Shape,
+    model: ModelSpec | None,
+    put: Any,
+) -> Sizing:
+    kind = workload.kind
+    method: Method = "lora" if kind == "lora" else "qlora" if kind == "qlora" else "full"
+    if kind in ("rlhf", "long_context_train", "moe_train") and workload.lora_rank:
+        method = "lora"
+    default_seq = 32768 if kind == "long_context_train" else 2048 if method != "full" else 4096
+    seq = put("seq_len", default_seq, "assumed")
+    precision = put("precision", "bf16", "assumed")
+    rank = put("lora_rank", 16, "assumed") if method != "full" else 0
+    if kind == "pretrain" and workload.tokens is None:
+        put("tokens", 20.0 * shape.active, "assumed")
+    pretraining = kind in ("pretrain", "continued_pretrain", "moe_train")
+    batch_tokens = (1_000_000 if shape.params < 2e10 else 4_000_000) if pretraining else 131_072
+    batch = put("global_batch_seqs", max(1, round(batch_tokens / seq)), "assumed")
+    optimizer = (workload.optimizer or "").lower()
+    optimizer_bytes = 12.0
+    if "8bit" in optimizer or "8-bit" in optimizer:
+        optimizer_bytes = 6.0 if method != "full" else 2.0
+    elif "sgd" in optimizer or "adafactor" in optimizer or "lion" in optimizer:
+        optimizer_bytes = 8.0
+    trained, frozen = 1.0, 0.0
+    if kind == "rlhf":
+        trained, frozen = {"dpo": (1.0, 1.0), "grpo": (1.0, 2.0)}.get(
+            getattr(workload, "rlhf_method", None) or "ppo", (2.0, 2.0)
+        )
+        if method != "full":
+            trained, frozen = 1.0, 0.0
+    job = Job(
+        shape=shape,
+        method=method,
+        precision="fp8" if precision == "fp8" else "fp32" if precision == "fp32" else "bf16",
+        seq_len=seq,
+        micro_batch=workload.micro_batch or 1,
+        global_batch_seqs=batch,
+        optimizer_bytes=optimizer_bytes,
+        adapter_params=adapter_size(shape, float(rank)) if method != "full" else 0.0,
+        offload_optimizer=bool(workload.offload),
+        trained_copies=trained,
+        frozen_copies=frozen,
+        fused_loss=True,
+    )
+    return Sizing(
+        workload=_done(workload, values, sources),
+        mode="train",
+        shape=shape,
+        model=model,
+        job=job,
+        speed_modelled=kind != "rlhf",
+    )
