@@ -15,6 +15,9 @@ class Results:
 
     hits: tuple[Any, ...] = ()
     page: Any = None
+    near: tuple[Any, ...] = ()
+    """Rows that miss one condition, where none matched; `loosened` names the condition."""
+    loosened: tuple[str, ...] = ()
     recommendation: Any = None
     assessments: tuple[Any, ...] = ()
     diagnosis: Any = None
@@ -34,7 +37,7 @@ def collect(messages: Sequence[Any]) -> Results:
     """Results of the messages after the last human one."""
     from advisor.reasoning.diagnose import Diagnosis
     from advisor.reasoning.recommend import Recommendation
-    from knowledge.offers import OfferPage
+    from knowledge.offers import Offer, OfferPage
     from knowledge.passages import Hit
 
     turn = after_last_human(messages)
@@ -62,7 +65,9 @@ def collect(messages: Sequence[Any]) -> Results:
                 hits.setdefault(hit.passage_id, hit)
                 numbered[n] = hit
         elif name == "filter_offers":
-            found["page"] = OfferPage.model_validate(message.artifact)
+            found["page"] = OfferPage.model_validate(message.artifact["page"])
+            found["near"] = tuple(Offer.model_validate(row) for row in message.artifact["near"])
+            found["loosened"] = tuple(message.artifact["loosened"])
         elif name == "recommend":
             found["recommendation"] = Recommendation.model_validate(message.artifact)
         elif name == "size_workload":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from advisor.answer import Constraints, Lang, Workload
 from knowledge.offers import OfferFilter
@@ -66,25 +66,38 @@ def offer_filter(constraints: Constraints, *, limit: int = EVERYTHING) -> OfferF
 def recommend_from_store(
     store: OfferStore, facts: Facts, workload: Workload, constraints: Constraints, lang: Lang
 ) -> Recommendation:
-    """Recommend from the whole table; where nothing matches, say which constraint, loosened, gives picks."""
+    """Recommend from the whole table; where nothing matches, say which constraint, loosened, gives picks.
+
+    Interruptible (spot) rows are offered only where the person accepts them, or where nothing else is left; then
+    `relaxed` says so.
+    """
     from advisor.reasoning.recommend import recommend
 
-    offers = _candidates(store, constraints)
-    result = recommend(workload, constraints, offers, facts=facts, lang=lang)
-    if result.outcome != "no_match":
+    def run(wanted: Constraints) -> Recommendation:
+        return recommend(workload, wanted, candidates(store, wanted), facts=facts, lang=lang)
+
+    result = run(constraints.model_copy(update={"spot": False}) if constraints.spot is None else constraints)
+    if result.picks:
+        return result
+    if constraints.spot is None:
+        with_spot = run(constraints)
+        if with_spot.picks:
+            return with_spot.model_copy(update={"relaxed": (*with_spot.relaxed, "spot")})
+    if result.outcome == "infeasible":
         return result
     for group in LOOSENING:
         looser = without(constraints, group)
         if looser == constraints:
             continue
-        other = recommend(workload, looser, _candidates(store, looser), facts=facts, lang=lang)
-        if other.outcome == "picks":
+        other = run(looser)
+        if other.picks:
             loosened = tuple(name for name in group if getattr(constraints, name) != getattr(looser, name))
             return result.model_copy(update={"nearest": other.picks, "loosened": loosened})
     return result
 
 
-def _candidates(store: OfferStore, constraints: Constraints) -> Sequence[Offer]:
+def candidates(store: OfferStore, constraints: Constraints) -> Sequence[Offer]:
+    """All rows that the constraints allow."""
     return store.search(offer_filter(constraints)).offers
 
 
@@ -92,3 +105,193 @@ def without(constraints: Constraints, names: Sequence[str]) -> Constraints:
     """The same constraints with these put back to "not said"."""
     empty = Constraints()
     return constraints.model_copy(update={name: getattr(empty, name) for name in names})
+
+
+LIST_LOOSENING = (
+    ("max_price_gpu", "max_price"),
+    ("region", "country", "not_country"),
+    ("spot",),
+    ("rdma", "fabric"),
+    ("nvlink",),
+    ("min_gpus", "max_gpus"),
+    ("min_gpu_memory", "min_total_memory", "gpu_variant"),
+    ("gpu", "not_gpu", "instance_type"),
+    ("provider", "not_provider"),
+)
+
+
+def nearest_rows(store: OfferStore, wanted: OfferFilter, limit: int = 12) -> tuple[list[Offer], tuple[str, ...]]:
+    """Rows that miss one group of conditions, and the names of what was let go; empty where no single group is to blame."""
+    empty = OfferFilter()
+    for group in LIST_LOOSENING:
+        names = tuple(name for name in group if getattr(wanted, name) != getattr(empty, name))
+        if not names:
+            continue
+        page = store.search(wanted.model_copy(update={**{n: getattr(empty, n) for n in names}, "limit": limit}))
+        if page.offers:
+            return page.offers, names
+    return [], ()
+
+
+def named_offer(gpu: str, gpus: int, nodes: int, nvlink: str) -> Offer | None:
+    """A machine as a person names it ("8x V100 32GB"), with the link facts that the GPU alone decides; None if unknown."""
+    from knowledge.gpu_names import resolve_gpu
+    from knowledge.links import join_links
+    from knowledge.offers import Offer
+
+    found = resolve_gpu(gpu)
+    if found is None:
+        return None
+    count = max(1, gpus // max(1, nodes))
+    links = join_links("", "", found.gpu, found.variant, float(count))
+    return Offer(
+        offer_id="named",
+        provider="named",
+        instance_type=gpu,
+        gpu=found.gpu,
+        gpu_variant=found.variant,
+        gpu_count=count,
+        gpu_memory_gb=found.memory_gb,
+        price_usd_hour=1.0,
+        source="named in the question",
+        nvlink=nvlink if nvlink != "unknown" else links.nvlink,  # type: ignore[arg-type]
+        nvlink_gb_s_per_gpu=links.nvlink_gb_s_per_gpu,
+        nvlink_domain_gpus=links.nvlink_domain_gpus,
+        internode_fabric="ethernet" if nodes > 1 else "unknown",
+        orderable_as_cluster="yes" if nodes > 1 else "unknown",
+    )
+
+
+def assess(
+    facts: Facts, workload: Workload, *, gpu: str, gpus: int, nodes: int = 1, nvlink: str = "unknown", lang: Lang = "en"
+) -> dict[str, Any]:
+    """Does the job fit a machine that the person named, as planned by them or as well as it can be; how fast?
+
+    `need_gb` and `have_gb` are of one GPU; None where the job or the GPU is not known well enough.
+    """
+    from advisor.reasoning.candidates import evaluate, work_tokens
+    from advisor.reasoning.recommend import wanted_of
+    from advisor.reasoning.workload import complete
+
+    offer = named_offer(gpu, gpus, nodes, nvlink)
+    empty = {
+        "gpu": gpu,
+        "gpus": gpus,
+        "nodes": nodes,
+        "label": f"{gpus}× {gpu}",
+        "need_gb": None,
+        "have_gb": None,
+        "fits": None,
+    }
+    if offer is None:
+        return empty
+    spec = facts.gpu(offer.gpu, None if offer.gpu_variant == "unknown" else offer.gpu_variant, offer.gpu_memory_gb)
+    if spec is None:
+        return empty
+    offer = offer.model_copy(update={"gpu_memory_gb": offer.gpu_memory_gb or spec.memory_gb})
+    sizing = complete(workload, facts)
+    result = evaluate(sizing, offer, spec, nodes, wanted_of(workload), facts)
+    label = f"{gpus}× {offer.gpu} {offer.gpu_memory_gb:g} GB"
+    found = {**empty, "label": label, "have_gb": offer.gpu_memory_gb}
+    if result is None:
+        return found | {
+            "fits": False,
+            "need_gb": _needed(facts, sizing, spec, gpus, nodes),
+            "plan": _plan_words(workload),
+        }
+    tokens = work_tokens(sizing)
+    hours = tokens / result.tokens_per_s / 3600 if tokens and result.tokens_per_s else None
+    return found | {
+        "fits": True,
+        "need_gb": round(result.memory_gb, 1),
+        "plan": result.parallelism,
+        "tokens_per_s": result.tokens_per_s,
+        "hours": hours,
+    }
+
+
+def _plan_words(workload: Workload) -> str:
+    return {"zero1": "ZeRO-1", "zero2": "ZeRO-2", "zero3": "ZeRO-3", "fsdp": "FSDP", "hsdp": "HSDP", "ddp": "DDP"}.get(
+        workload.sharding or "", ""
+    )
+
+
+def _needed(facts: Facts, sizing: Any, spec: Any, gpus: int, nodes: int) -> float | None:
+    """GB a GPU that the job would take on these GPUs, as planned by the person or sharded as far as possible."""
+    from advisor.reasoning.estimate import estimate
+
+    w = sizing.workload
+    if sizing.mode == "memory":
+        return sizing.card_gb or None
+    if sizing.mode == "serve":
+        from advisor.reasoning.inference import serving_memory
+
+        parts = serving_memory(sizing.shape, w.precision or "bf16", sizing.context, sizing.streams, gpus, facts.values)
+        return round(sum(parts.values()), 1)
+    request = {
+        "task": "memory",
+        "model": w.model,
+        "params_b": w.params_b,
+        "method": w.kind,
+        "precision": w.precision or "bf16",
+        "seq_len": w.seq_len,
+        "micro_batch": w.micro_batch or 1,
+        "gpus": gpus,
+        "nodes": nodes,
+        "gpu_model": f"{spec.gpu} {spec.memory_gb:g}GB",
+        "parallelism": _plan_words(w) or ("ZeRO-3" if gpus > 1 else ""),
+        "activation_checkpointing": True,
+    }
+    answer = estimate({key: value for key, value in request.items() if value is not None}, facts)
+    value = answer.get("memory_gb_per_gpu")
+    return None if value is None else round(float(value), 1)
+
+
+def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[dict[str, Any]]:
+    """What is known of the links of GPU models ("H100 NVL") and instance types ("p5.48xlarge"); unknown names are left out.
+
+    A GPU row has link "nvlink" (board of linked GPUs), "bridge" (pairs of PCIe cards), "amd", "other", "none" or "unknown".
+    """
+    from knowledge.gpu_names import resolve_gpu
+
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        offers = store.by_instance_type(name)
+        if offers:
+            rows.append({"kind": "type", "name": offers[0].instance_type, "offer": offers[0].model_dump(mode="json")})
+            continue
+        found = resolve_gpu(name)
+        if found is None:
+            continue
+        specs = [s for s in facts.gpus if s.gpu == found.gpu and found.variant in ("unknown", s.gpu_variant)]
+        for variant in dict.fromkeys(s.gpu_variant for s in specs):
+            rows.append(
+                _gpu_row([s for s in specs if s.gpu_variant == variant], len({s.gpu_variant for s in specs}) > 1)
+            )
+    return list({row["name"]: row for row in rows}.values())
+
+
+def _gpu_row(specs: list[Any], several: bool) -> dict[str, Any]:
+    spec = specs[0]
+    if spec.vendor == "AMD":
+        link = "amd"
+    elif spec.vendor != "NVIDIA":
+        link = "other"
+    elif not spec.nvlink_gb_s:
+        link = "none" if spec.peer_link == "none" and spec.gpu_variant != "superchip" else "unknown"
+    else:
+        link = "bridge" if spec.gpu_variant in ("PCIe", "NVL") else "nvlink"
+    named = f"{spec.gpu} {spec.gpu_variant}" if several or spec.gpu_variant == "NVL" else spec.gpu
+    return {
+        "kind": "gpu",
+        "name": named,
+        "link": link,
+        "vendor": spec.vendor,
+        "nvlink_generation": spec.nvlink_generation,
+        "nvlink_gb_s": spec.nvlink_gb_s or spec.peer_link_gb_s,
+        "pcie_generation": None if spec.pcie_generation is None else f"{spec.pcie_generation:g}",
+        "memory_gb": sorted({s.memory_gb for s in specs}),
+        "source": spec.source,
+        "as_of": spec.as_of,
+        "confidence": spec.confidence,
+    }

@@ -73,12 +73,21 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         ]
 
     def filter_offers(**arguments: Any) -> tuple[str, dict[str, Any]]:
-        page = engine.offers.search(OfferFilter(**arguments))
+        from advisor.selection import nearest_rows
+
+        wanted = OfferFilter(**arguments)
+        page = engine.offers.search(wanted)
+        rows_near, loosened = ([], ()) if page.count else nearest_rows(engine.offers, wanted)
         keep = ("provider", "instance_type", "gpu", "gpu_variant", "gpu_count", "region", "spot", "price_usd_hour")
         keep += ("nvlink", "internode_fabric", "internode_rdma", "as_of")
         rows = [{key: getattr(offer, key) for key in keep} for offer in page.offers[:20]]
         near = [n.model_dump(mode="json") for n in page.near_misses]
-        return json.dumps({"count": page.count, "offers": rows, "near_misses": near}), page.model_dump(mode="json")
+        artifact = {
+            "page": page.model_copy(update={"unknown": page.unknown[:20]}).model_dump(mode="json"),
+            "near": [offer.model_dump(mode="json") for offer in rows_near],
+            "loosened": list(loosened),
+        }
+        return json.dumps({"count": page.count, "offers": rows, "near_misses": near}), artifact
 
     def recommend(workload: Workload, constraints: Constraints, lang: Lang = "en") -> tuple[str, dict[str, Any]]:
         result = engine.recommend(workload, constraints, lang)

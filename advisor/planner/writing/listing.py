@@ -11,7 +11,7 @@ from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.citing import Citations
 from advisor.planner.writing.figures import HOURS_A_MONTH, money, table
 from advisor.planner.writing.links import corrections, named_lines
-from advisor.planner.writing.loosening import nothing_matches
+from advisor.planner.writing.loosening import loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
 
 SHOWN = 8
@@ -34,15 +34,17 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
             parts.append(text("writing.list.regions", lang, items=", ".join(regions[:12])))
     else:
         parts += nothing_matches(reading, results, lang)
-        alternatives = tuple(pick_of(offer, 1) for offer in one_a_type(page.near, ALTERNATIVES))
+        alternatives = tuple(pick_of(offer, 1) for offer in one_a_type(results.near, ALTERNATIVES))
         picks = ()
         if alternatives:
+            if results.loosened and not unknown:
+                parts.append(text("writing.no_match.nearest", lang, what=loosened_words(results.loosened, lang)))
             parts.append(table(alternatives, lang, reading.fx))
     named = named_lines(results.links, lang) if reading.premises or not picks else []
     if named:
         parts.append("\n".join(f"- {line}" for line in named))
     if page.unknown and picks:
-        parts.append(text("writing.list.unknown", lang, count=len(page.unknown)))
+        parts.append(text("writing.list.unknown", lang, count=page.unknown_count))
     parts += background(reading, results, citations, 2)
     parts.append(" ".join(_notes(picks or alternatives, reading, lang, stale_days)))
     return Answer(
