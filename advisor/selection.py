@@ -256,11 +256,12 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
 
     rows: list[dict[str, Any]] = []
     for name in names:
-        offers = store.by_instance_type(name)
-        if offers:
-            rows.append({"kind": "type", "name": offers[0].instance_type, "offer": offers[0].model_dump(mode="json")})
-            continue
         found = resolve_gpu(name)
+        if found is None or not _only_a_gpu(name, found):
+            offers = store.by_instance_type(name)
+            if offers:
+                rows.append({"kind": "type", "name": offers[0].instance_type, "offer": offers[0].model_dump(mode="json")})
+                continue
         if found is None:
             continue
         specs = [s for s in facts.gpus if s.gpu == found.gpu and found.variant in ("unknown", s.gpu_variant)]
@@ -269,6 +270,17 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
                 _gpu_row([s for s in specs if s.gpu_variant == variant], len({s.gpu_variant for s in specs}) > 1)
             )
     return list({row["name"]: row for row in rows}.values())
+
+
+def _only_a_gpu(name: str, found: Any) -> bool:
+    """Is the name a GPU's, not that of an instance type which has the GPU in it?"""
+
+    def squash(text: str) -> str:
+        return "".join(c for c in text.lower() if c.isalnum())
+
+    memory = "" if found.memory_gb is None else f"{found.memory_gb:g}"
+    forms = {found.gpu, f"{found.gpu}{found.variant}", f"{found.gpu}{memory}gb", f"{found.gpu}{found.variant}{memory}gb"}
+    return squash(name) in {squash(form) for form in forms} | {squash(f"{found.gpu}{memory}gb{found.variant}")}
 
 
 def _gpu_row(specs: list[Any], several: bool) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import knowledge
 from advisor.planner.reading.normalize import normalize, squash
 
 _FOLDER = Path(__file__).parent
+_KNOWLEDGE = Path(knowledge.__file__).parent / "data"
 _JA = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -65,7 +67,10 @@ class Lexicon:
     place_pattern: re.Pattern[str]
     models: Mapping[str, Model]
     families: Mapping[str, str]
+    instance_patterns: tuple[re.Pattern[str], ...] = ()
+    """Patterns of the instance type names that the knowledge base has link facts for."""
     instance_types: frozenset[str] = frozenset()
+    """Names that an offers store is known to hold, lower case; may be empty."""
     rate: Rate | None = None
     ordinary: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Names that are also ordinary words, by what they name; they count only where the words around them say so."""
@@ -75,14 +80,15 @@ def spaced(alias: str) -> str:
     """A pattern for a name that also matches it with hyphens, spaces or nothing between its parts ("RTX4090", "rtx-4090")."""
     parts = re.findall(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z0-9\-_.()]+", alias.lower())
     body = r"[\s\-_.]?".join(re.escape(part) for part in parts)
-    return rf"(?<![a-z0-9]){body}" if parts and re.match(r"[a-z0-9]", parts[0]) else body
+    return body
 
 
-def one_of(aliases: Iterable[str], closing: str = r"(?![a-z0-9])") -> re.Pattern[str]:
+def one_of(aliases: Iterable[str], opening: str = r"(?<![a-z0-9])", closing: str = r"(?![a-z0-9])") -> re.Pattern[str]:
     """One pattern for many names, the longest first; Japanese names match anywhere, others whole words."""
     ordered = sorted({a for a in aliases if a}, key=len, reverse=True)
-    bodies = [spaced(a) if _JA.search(a) else spaced(a) + closing for a in ordered]
-    return re.compile("|".join(bodies) or r"(?!)")
+    japanese = "|".join(spaced(a) for a in ordered if _JA.search(a))
+    latin = "|".join(spaced(a) for a in ordered if not _JA.search(a) and re.match(r"[a-z0-9]", a))
+    return re.compile("|".join(filter(None, [japanese, f"{opening}(?:{latin}){closing}" if latin else ""])) or r"(?!)")
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -120,24 +126,60 @@ def _models() -> tuple[dict[str, Model], dict[str, str]]:
 @cache
 def load_lexicon() -> Lexicon:
     """The lexicon of the shipped knowledge base; read once."""
-    from knowledge.places import place_rows
-    from knowledge.providers import provider_rows
-
     ordinary: dict[str, set[str]] = {}
     for row in _rows(_FOLDER / "ordinary_words.csv"):
         ordinary.setdefault(row["kind"], set()).add(row["name"])
     gpus = _gpus()
     models, families = _models()
-    providers = {squash(normalize(a)): r.provider for r in provider_rows() for a in r.aliases}
-    places = {squash(normalize(a)): Place(r.kind, r.code, r.country) for r in place_rows() for a in r.aliases}
+    providers = _providers()
+    places = _places()
     return Lexicon(
         gpus=gpus,
-        gpu_pattern=one_of(gpus, r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z]))"),
-        providers=providers,
+        gpu_pattern=one_of(gpus, r"(?:(?<![a-z0-9])|(?<=\dx))", r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z])|(?=x\d))"),
+        providers={squash(alias): provider for alias, provider in providers.items()},
         provider_pattern=one_of(providers),
-        places=places,
+        places={squash(alias): place for alias, place in places.items()},
         place_pattern=one_of(places),
         models=models,
         families=families,
+        instance_patterns=_instance_patterns(),
+        rate=_rate(),
         ordinary={kind: frozenset(names) for kind, names in ordinary.items()},
     )
+
+
+def _providers() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for row in _rows(_KNOWLEDGE / "providers.csv"):
+        for alias in (row["provider"], row["name"], row["name_ja"], *row["aliases"].split("|")):
+            alias = normalize(re.sub(r"\s*[(（].*", "", alias))
+            if alias:
+                found.setdefault(alias, row["provider"])
+    return found
+
+
+def _places() -> dict[str, Place]:
+    from knowledge.places import place_names
+
+    found: dict[str, Place] = {}
+    for name, place in place_names().items():
+        codes = place.countries
+        if place.kind == "country" and len(codes) == 1:
+            found[normalize(name)] = Place("country", codes[0], codes[0])
+        else:
+            code = name if place.kind == "region" else place.name
+            found[normalize(name)] = Place(place.kind, code, codes[0] if len(codes) == 1 else None)
+    return found
+
+
+def _instance_patterns() -> tuple[re.Pattern[str], ...]:
+    patterns = {row["instance_type"] for row in _rows(_KNOWLEDGE / "instance_links.csv")} - {"*", "", ".*"}
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in sorted(patterns) if not pattern.startswith("(?!"))
+
+
+def _rate() -> Rate | None:
+    rows = [row for row in _rows(_KNOWLEDGE / "fx.csv") if row["pair"] == "USD/JPY"]
+    if not rows:
+        return None
+    newest = max(rows, key=lambda row: row["as_of"])
+    return Rate(float(newest["rate"]), newest["as_of"], newest["source"])

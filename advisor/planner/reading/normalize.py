@@ -34,9 +34,11 @@ _WORD_NUMBERS = {
 }  # fmt: skip
 _COUNTED = (
     r"gpus?|cards?|nodes?|box(?:es)?|machines?|servers?|hosts?|weeks?|days?|hours?|months?|minutes?|replicas?|instances?|"
-    r"(?:nvidia |rtx |geforce |tesla |amd )?(?:[a-z]{1,3}\d{1,4}[a-z]{0,2}|\d{4})s?"
+    r"(?:nvidia |rtx |geforce |tesla |amd )?(?:\d{1,2}x ?)?(?:[a-z]{1,3}\d{1,4}[a-z]{0,2}|\d{4})s?"
 )
-_WORD_NUMBER = re.compile(rf"(?<![a-z0-9-])({'|'.join(sorted(_WORD_NUMBERS, key=len, reverse=True))})[ -](?={_COUNTED}(?![a-z0-9]))")
+_WORD_NUMBER = re.compile(
+    rf"(?<![a-z0-9-])({'|'.join(sorted(_WORD_NUMBERS, key=len, reverse=True))})[ -](?={_COUNTED}(?![a-z0-9]))"
+)
 _COUPLE = re.compile(r"(?<![a-z])a couple of (?=[a-z])|(?<![a-z])a pair of (?=[a-z])|(?<![a-z])dual(?=[ -][a-z0-9])")
 _HALF_DOZEN = re.compile(r"(?<![a-z])half a dozen (?=[a-z])")
 

@@ -39,22 +39,26 @@ class Found:
 
 @cache
 def table() -> dict[str, tuple[Phrase, ...]]:
-    """Topic → its phrases in file order. Raises ValueError for a row that is not a regular expression."""
-    found: dict[str, list[Phrase]] = {}
+    """Topic → its phrases, those of one meaning and weight joined, in file order. Raises ValueError for a broken row."""
+    joined: dict[tuple[str, str, str, str], list[str]] = {}
     for path in sorted(FOLDER.glob("phrases_*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 try:
-                    pattern = compile_phrase(row["pattern"], row["lang"])
+                    re.compile(row["pattern"])
                 except re.error as error:
                     raise ValueError(f"{path.name}: {row['pattern']!r} is not a regular expression: {error}") from error
-                phrase = Phrase(row["topic"], row["value"], float(row["weight"] or 1), pattern)
-                found.setdefault(row["topic"], []).append(phrase)
+                key = (row["topic"], row["value"], row["weight"], row["lang"])
+                joined.setdefault(key, []).append(row["pattern"])
+    found: dict[str, list[Phrase]] = {}
+    for (topic, value, weight, lang), patterns in joined.items():
+        pattern = compile_phrase("|".join(patterns), lang)
+        found.setdefault(topic, []).append(Phrase(topic, value, float(weight or 1), pattern))
     return {topic: tuple(rows) for topic, rows in found.items()}
 
 
 def compile_phrase(pattern: str, lang: str) -> re.Pattern[str]:
-    """English patterns match whole words; a space in one also stands for a hyphen or nothing between digits."""
+    """English patterns match whole words (letters and digits); Japanese ones match anywhere."""
     if lang == "en":
         pattern = rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])"
     return re.compile(pattern)

@@ -1,0 +1,285 @@
+"""GPUs in a turn: which, how many, with what memory and board, and in what role they are mentioned."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from advisor.planner.reading.lexicon import Gpu, Lexicon
+from advisor.planner.reading.normalize import squash
+from advisor.planner.reading.phrases import negated, says
+from advisor.planner.reading.result import GpuMention, Role
+
+_MAX_COUNT = 100_000
+_VARIANT = re.compile(r"[\s\-_(]{0,2}(?:tensor core )?(sxm ?\d?|pcie|nvl(?!72|36|ink)|oam)(?![a-z])")
+_MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|ps|it|bps)")
+_FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")
+_BEFORE = re.compile(
+    r"(?:(?<![\d.])(\d{1,3})\s?(?:x|nodes?(?: of)?|box(?:es)?(?: of)?|machines?(?: with)?|servers?(?: with)?|台の?|ノードの?|\s(?=\d+\s?x))\s{0,2}\(?\s?)?"
+    r"(?<![\d.$¥a-z-])(\d{1,5})\s{0,2}(?:x|\*|枚の|基の|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
+)
+_AFTER = re.compile(
+    r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?[がをはのも]?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:枚|基|gpus?(?![a-z])|cards?(?![a-z]))"
+    r"|[がをはの]?\s?(\d{1,4})\s?(台|ノード|nodes?(?![a-z])|機))"
+)
+_NODES_AFTER = re.compile(
+    r"[\s)]{0,3}(?:搭載)?[のをがで、,]{0,2}\s?(?:(?:サーバー?|マシン|ノード|サーバ機|ボックス)[をがはで]?)?\s?(?:x|across|on|over|を)?\s{0,2}(\d{1,4})\s?(?:台|ノード|nodes?|machines?|servers?|box(?:es)?|hosts?)"
+)
+_BARE = re.compile(r"(?<![\d.$a-z-])(\d{1,4})\s?x\s?(\d{2,3})\s?(?:gb|g)(?![a-z0-9/])")
+_BARE_JA = re.compile(
+    r"(?<![\d.])(\d{2,3})\s?gb(?:級|クラス|以上)?(?:の?gpu|のカード)?(?:を|が|で|x|\s)?\s?(\d{1,4})\s?(?:枚|基)"
+)
+_UNKNOWN = re.compile(
+    r"(?:(?<![a-z0-9\-_.])|(?<=\dx))((?:nvidia|geforce|amd|instinct|intel|tesla|quadro|radeon)[\s-]?)?"
+    r"((?:rtx|gtx)[\s-]?(?:pro[\s-]?)?\d{3,4}(?:\s?ti|\s?super)?|[abhglvrt]\d{2,3}[a-z]?|[gv][bhr]\d{3}|mi\d{3}[a-z]?|tpu[\s-]?v\d+[a-z]?|gaudi[\s-]?\d|[a-z]{1,2}\d{3,4}[a-z]?)"
+    r"(?=x\d|(?![a-z0-9]))(?!\.\d|-(?:high|ultra|mega|edge|standard))"
+)
+_NAMED = re.compile(
+    r"^(?:(?:rtx|gtx)[\s-]?(?:pro[\s-]?)?\d{4}(?:\s?ti|\s?super)?|[abhlv]\d{2}0s?|g[bh]\d00|mi\d{3}x?|tpu[\s-]?v\d+[a-z]?|gaudi[\s-]?\d)$"
+)
+_NOT_GPU_AFTER = re.compile(
+    r"\s?(?:-?(?:highgpu|megagpu|ultragpu|edgegpu|high|mega|ultra)|tokens?|トークン|images?|frames?|円|ドル|件|samples?|steps?|epochs?|%|人|users?|requests?|\.\d)"
+)
+_SWAPS = str.maketrans("oil", "011")
+
+
+@dataclass(frozen=True)
+class _Span:
+    start: int
+    end: int
+    gpu: Gpu | None
+    text: str
+    known: bool = True
+
+
+def read_gpus(text: str, lexicon: Lexicon) -> tuple[GpuMention, ...]:
+    """Every GPU mention of the normalised text in order, with counts, memory, board form and role."""
+    spans = _known(text, lexicon)
+    spans += _misspelt(text, spans, lexicon)
+    spans += _unknown(text, spans, lexicon)
+    spans.sort(key=lambda span: span.start)
+    mentions = [_mention(text, span) for span in spans]
+    mentions += _bare(text, mentions)
+    mentions.sort(key=lambda mention: mention.start)
+    roles = _roles(text, mentions)
+    return tuple(m.model_copy(update={"role": role}) for m, role in zip(mentions, roles, strict=True))
+
+
+def _known(text: str, lexicon: Lexicon) -> list[_Span]:
+    found = []
+    for match in lexicon.gpu_pattern.finditer(text):
+        key = squash(match.group(0))
+        gpu = lexicon.gpus.get(key) or lexicon.gpus.get(key.removesuffix("s"))
+        if gpu is None or _NOT_GPU_AFTER.match(text, match.end()):
+            continue
+        if key.isdigit() and re.search(r"[$¥]\s?$|seq\w*[ =]$", text[max(0, match.start() - 8) : match.start()]):
+            continue
+        found.append(_Span(match.start(), match.end(), gpu, match.group(0)))
+    return found
+
+
+def _misspelt(text: str, taken: list[_Span], lexicon: Lexicon) -> list[_Span]:
+    """Letters written for digits ("H1OO", "RTX 4O90", "A1o0")."""
+    found = []
+    for match in re.finditer(r"(?<![a-z0-9])(?:rtx|gtx)?[\s-]?[a-z]{0,2}[0-9oil]{2,4}[a-z]?(?![a-z0-9])", text):
+        token = match.group(0).strip(" -")
+        if (
+            not re.search(r"\d", token)
+            or not re.search(r"[oil]", token)
+            or _overlaps(match.start(), match.end(), taken)
+        ):
+            continue
+        key = squash(token)
+        fixed = key[:1] + key[1:].translate(_SWAPS)
+        gpu = lexicon.gpus.get(fixed)
+        if gpu is not None and not fixed.isdigit():
+            found.append(_Span(match.start(), match.end(), gpu, token))
+    return found
+
+
+def _unknown(text: str, taken: list[_Span], lexicon: Lexicon) -> list[_Span]:
+    """Names shaped like a GPU's that nobody knows ("H300", "RTX 6090"), where a maker or a count stands beside them."""
+    found = []
+    for match in _UNKNOWN.finditer(text):
+        name = match.group(2)
+        key = squash(name)
+        if (
+            _overlaps(match.start(), match.end(), taken)
+            or key in lexicon.models
+            or key in lexicon.ordinary.get("gpu", ())
+        ):
+            continue
+        beside = bool(match.group(1)) or bool(_count_beside(text, match.start(), match.end()))
+        if _NAMED.match(name) or (beside and re.fullmatch(r"[a-z]{1,3}\d{3,4}[a-z]?", key)):
+            found.append(_Span(match.start(2), match.end(2), None, name, known=False))
+    return found
+
+
+def _count_beside(text: str, start: int, end: int) -> bool:
+    return bool(re.search(r"\d\s?x\s?(?:nvidia |amd )?$", text[max(0, start - 14) : start])) or bool(
+        re.match(r"\s?(?:gpu|x\s?\d|\d{1,3}\s?(?:枚|基)|\d{2,3}\s?gb)", text[end : end + 8])
+    )
+
+
+def _overlaps(start: int, end: int, spans: list[_Span]) -> bool:
+    return any(start < span.end and span.start < end for span in spans)
+
+
+def _mention(text: str, span: _Span) -> GpuMention:
+    end, variant, memory = span.end, None, None
+    for _ in range(4):
+        if (match := _VARIANT.match(text, end)) and variant is None:
+            variant, end = _variant(match.group(1)), match.end()
+        elif (match := _MEMORY.match(text, end)) and memory is None:
+            memory, end = float(match.group(1)), match.end()
+        elif (match := _FILLER.match(text, end)) and match.end() > end and re.search(r"[a-z]", match.group(0)):
+            end = match.end()
+        else:
+            break
+    if variant is None and re.search(r"(?:pcie|nvl|sxm)$", squash(span.text)):
+        variant = _variant(re.search(r"(pcie|nvl|sxm)$", squash(span.text)).group(1))  # type: ignore[union-attr]
+    if variant and span.gpu and variant not in span.gpu.variants and variant != "NVL":
+        variant = None if len(span.gpu.variants) > 1 else span.gpu.variants[0]
+    start, count, nodes, end = _counts(text, span.start, end)
+    if memory is None and (match := _MEMORY.match(text, end)):
+        memory, end = float(match.group(1)), match.end()
+    name = span.gpu.name if span.gpu else _title(span.text)
+    return GpuMention(
+        gpu=name,
+        text=text[start:end].strip(),
+        start=start,
+        end=end,
+        variant=variant,
+        memory_gb=memory,
+        count=count,
+        nodes=nodes,
+        known=span.known,
+        nearest=() if span.known else _nearest(span.text),
+    )
+
+
+def _title(name: str) -> str:
+    return re.sub(r"^(rtx|gtx)\s?-?", lambda m: m.group(1) + " ", name).upper()
+
+
+def _nearest(name: str) -> tuple[str, ...]:
+    from knowledge.gpu_names import nearest
+
+    return tuple(nearest(name))
+
+
+def _variant(word: str) -> str:
+    return "SXM" if word.startswith("sxm") else {"pcie": "PCIe", "nvl": "NVL", "oam": "OAM"}[word]
+
+
+def _counts(text: str, start: int, end: int) -> tuple[int, int | None, int | None, int]:
+    """(start, GPUs, machines, end) of a mention, widened to the numbers that stand beside it."""
+    count: int | None = None
+    nodes: int | None = None
+    before = text[max(0, start - 48) : start]
+    if match := _BEFORE.search(before):
+        count = int(match.group(2))
+        nodes = int(match.group(1)) if match.group(1) else None
+        start -= len(before) - match.start()
+        plain = not re.search(r"x|\*|枚|基", match.group(0))
+        boxes = re.match(
+            r"\s?(?:gpu )?(?:box(?:es)?|nodes?|machines?|servers?|hosts?|搭載)(?![a-z])", text[end : end + 16]
+        )
+        if nodes is None and (re.search(r"台の\s?$", before) or (plain and boxes)):
+            count, nodes = None, count
+    if match := _AFTER.match(text, end):
+        number = int(next(g for g in match.groups()[:3] if g))
+        end = match.end()
+        if match.group(3):
+            nodes = number if nodes is None else nodes
+        elif count is not None and nodes is None:
+            nodes, count = count, number
+        elif count is None:
+            count = number
+    if (match := _NODES_AFTER.match(text, end)) and nodes is None and match.end() > end:
+        nodes, end = int(match.group(1)), match.end()
+    if count is not None and not 0 < count <= _MAX_COUNT:
+        count = None
+    return start, count, nodes if nodes and nodes > 0 else None, end
+
+
+def _bare(text: str, taken: list[GpuMention]) -> list[GpuMention]:
+    """Counts of cards known by their memory only ("8x 80GB", "80GBを2枚")."""
+    found: list[GpuMention] = []
+    for pattern, count_group, memory_group in ((_BARE, 1, 2), (_BARE_JA, 2, 1)):
+        for match in pattern.finditer(text):
+            if any(match.start() < m.end and m.start < match.end() for m in (*taken, *found)):
+                continue
+            count, memory = int(match.group(count_group)), float(match.group(memory_group))
+            if 0 < count <= _MAX_COUNT and memory >= 8:
+                found.append(
+                    GpuMention(
+                        gpu=None,
+                        text=match.group(0),
+                        start=match.start(),
+                        end=match.end(),
+                        memory_gb=memory,
+                        count=count,
+                    )
+                )
+    return found
+
+
+def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:
+    """Reads each mention's clause; in "A, B or C?" every one is a candidate."""
+    roles: list[Role] = [_role(text, mention) for mention in mentions]
+    choosing = says("choose", text)
+    for i, mention in enumerate(mentions):
+        if roles[i] != "wanted":
+            continue
+        near = [j for j in (i - 1, i + 1) if 0 <= j < len(mentions) and _joined(text, mentions, min(i, j))]
+        if near and choosing:
+            roles[i] = "candidate"
+        elif any(roles[j] in ("excluded", "current") and _listed(text, mentions, min(i, j)) for j in near):
+            roles[i] = next(roles[j] for j in near if roles[j] in ("excluded", "current"))
+        elif mention.start > 0 and roles.count("wanted") > 1 and choosing:
+            roles[i] = "candidate"
+    return roles
+
+
+def _joined(text: str, mentions: list[GpuMention], i: int) -> bool:
+    between = text[mentions[i].end : mentions[i + 1].start]
+    return len(between) <= 26 and not re.search(r"[.。!！?？\n]", between)
+
+
+def _listed(text: str, mentions: list[GpuMention], i: int) -> bool:
+    between = text[mentions[i].end : mentions[i + 1].start]
+    return bool(re.fullmatch(r"\s?(?:,|、|/|・|or|and|nor|と|や|か|&)\s?(?:a |an )?", between))
+
+
+def clause(text: str, start: int, end: int) -> str:
+    """The sentence or clause around [start, end), at most 200 characters to each side."""
+    left, right = max(0, start - 200), min(len(text), end + 200)
+    breaks = [
+        m.end() + left
+        for m in re.finditer(
+            r"[。!！?？;\n…]|\.\s|(?:,|、)\s?(?:but|but then|or should|or do|でも|だが|それとも)", text[left:start]
+        )
+    ]
+    begin = breaks[-1] if breaks else left
+    match = re.search(r"[。!！?？;\n…]|\.(?:\s|$)|(?:,|、)\s?(?:but|or should|or do|でも|それとも)", text[end:right])
+    return text[begin : end + match.end() if match else right]
+
+
+def _role(text: str, mention: GpuMention) -> Role:
+    if negated(text, mention.start, mention.end):
+        return "excluded"
+    words = clause(text, mention.start, mention.end)
+    if says("current", words):
+        return "current"
+    if says("sufficiency", words) or says("choose", words):
+        return "candidate"
+    before = text[max(0, mention.start - 40) : mention.start]
+    if says("candidate_before", before):
+        return "candidate"
+    return "wanted"
+
+
+def counted(mentions: tuple[GpuMention, ...], role: Role) -> list[GpuMention]:
+    """Mentions of a role that carry a count."""
+    return [m for m in mentions if m.role == role and m.count]

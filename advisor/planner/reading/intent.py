@@ -1,0 +1,178 @@
+"""What the person wants of this turn: scores of phrases and of what was read, and whether it is on topic at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from advisor.answer import Intent
+from advisor.planner.reading.phrases import hits, says
+
+_ASKS_BACK = ("verify", "difference", "what_is", "why", "does_it")
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What else of the turn speaks for an intent."""
+
+    has_job: bool = False
+    """A workload kind, or a model with its size, stands in this turn."""
+    has_hardware: bool = False
+    """A GPU or an instance type that is asked for."""
+    has_limits: bool = False
+    """A price cap, a place, a provider, spot, or a link as a condition."""
+    price_cap: bool = False
+    changed: bool = False
+    follows: bool = False
+    pasted: bool = False
+    names: int = 0
+    """GPUs, providers, models, instance types and fabrics named."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """An intent with the finer acts and the scores behind it, for explaining."""
+
+    intent: Intent
+    acts: frozenset[str]
+    scores: dict[str, float]
+    relevance: float
+
+
+def scores(text: str) -> tuple[dict[str, float], set[str]]:
+    """Per intent, the sum over its acts of the heaviest phrase found; and the acts."""
+    best: dict[str, float] = {}
+    for hit in hits("act", text):
+        best[hit.value] = max(hit.weight, best.get(hit.value, 0.0))
+    totals: dict[str, float] = {"picks": 0.0, "explain": 0.0, "troubleshoot": 0.0}
+    for act, weight in best.items():
+        totals[act.split(":")[0]] += weight
+    return totals, {act.split(":")[1] for act in best}
+
+
+def guess(text: str, signals: Signals) -> Guess:
+    """The intent of a normalised turn. Never None: what says nothing is `clarify`, what is about something else `refuse`."""
+    totals, acts = scores(text)
+    relevance = relevance_of(text, signals)
+    if says("harmful", text):
+        return Guess("refuse", frozenset({"harmful"}), totals, relevance)
+    injected = says("injection", text)
+    if injected:
+        acts.add("injection")
+        if not (signals.has_job or signals.has_hardware) or max(totals.values()) < 2:
+            return Guess("refuse", frozenset(acts), totals, relevance)
+    if social := _social(text, signals):
+        return Guess("clarify", frozenset({social}), totals, relevance)
+    if says("off_topic", text) and not _clearly_on_topic(signals, totals):
+        return Guess("refuse", frozenset({"off_topic"}), totals, min(relevance, 0.2))
+    if relevance <= 0.1 and not signals.follows:
+        vague = len(text) < 24 or says("vague", text)
+        return Guess(
+            "clarify" if vague else "refuse", frozenset(acts | {"vague" if vague else "off_topic"}), totals, relevance
+        )
+    _weigh(totals, acts, signals)
+    if signals.pasted:
+        totals["troubleshoot"] += 4 if totals["picks"] < 4 else 1
+        acts.add("diagnose")
+    intent = _best(totals, acts, signals)
+    if intent == "picks" and not _enough(signals, acts):
+        return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)
+    return Guess(intent, frozenset(_finer(acts, intent, signals)), totals, relevance)
+
+
+def _weigh(totals: dict[str, float], acts: set[str], signals: Signals) -> None:
+    if signals.has_job:
+        totals["picks"] += 1
+    if signals.has_hardware:
+        totals["picks"] += 0.5
+    if signals.has_limits:
+        totals["picks"] += 1
+    if signals.price_cap:
+        totals["picks"] += 2
+    if signals.follows and signals.changed:
+        totals["picks"] += 1.5
+    if totals["explain"] and acts & {"summarize"}:
+        totals["explain"] += 3
+    if acts & {"ask"} and acts & {"symptom", "oom", "tools"}:
+        totals["troubleshoot"] += 1.5
+    if "tools" in acts and "symptom" in acts:
+        totals["troubleshoot"] += 1.5
+
+
+def _best(totals: dict[str, float], acts: set[str], signals: Signals) -> Intent:
+    picks, explain, trouble = totals["picks"], totals["explain"], totals["troubleshoot"]
+    asks_machine = bool(acts & {"rent_ask", "size_ask", "choose", "list", "price_query"})
+    if trouble >= 2.5 and trouble > explain and (trouble > picks or not asks_machine):
+        return "troubleshoot"
+    if explain >= 2 and (explain > picks or (explain >= picks - 0.5 and not asks_machine)):
+        return "explain"
+    if picks > 0 and (picks >= trouble or asks_machine):
+        return "picks"
+    if explain > 0:
+        return "explain"
+    if trouble > 0:
+        return "troubleshoot"
+    if signals.follows and not signals.changed:
+        return "explain"
+    return "explain" if signals.names and not signals.has_hardware else "picks"
+
+
+def _enough(signals: Signals, acts: set[str]) -> bool:
+    return (
+        signals.has_job
+        or signals.has_hardware
+        or signals.has_limits
+        or signals.price_cap
+        or signals.follows
+        or signals.names > 0
+        or bool(acts & {"sort_price"})
+    )
+
+
+def _clearly_on_topic(signals: Signals, totals: dict[str, float]) -> bool:
+    return (signals.has_job and (signals.names > 0 or totals["picks"] >= 3)) or (
+        signals.has_hardware and totals["picks"] >= 3
+    )
+
+
+def _social(text: str, signals: Signals) -> str | None:
+    """ "greeting" or "thanks" where the turn is nothing more than that."""
+    if len(text) > 40 or signals.names or signals.has_job:
+        return None
+    return "thanks" if says("thanks", text) else "greeting" if says("greeting", text) else None
+
+
+def relevance_of(text: str, signals: Signals) -> float:
+    """0 to 1: how far the turn is about renting GPUs, links between them, or computing on them."""
+    words = sum(1 for _ in _limited(hits("on_topic", text), 8))
+    score = (
+        0.25 * words
+        + 0.4 * min(2, signals.names)
+        + 0.4 * signals.has_job
+        + 0.3 * signals.has_hardware
+        + 0.5 * signals.pasted
+    )
+    return round(min(1.0, score), 2)
+
+
+def _limited(items: Iterable[object], limit: int) -> Iterable[object]:
+    for i, item in enumerate(items):
+        if i >= limit:
+            return
+        yield item
+
+
+_NAMES = {
+    "rent_ask": "recommend", "list": "list", "choose": "compare", "difference": "compare", "why": "why", "verify": "verify",
+    "summarize": "summarize", "price_query": "price_query", "how": "more_detail", "ask": "diagnose",
+}  # fmt: skip
+
+
+def _finer(acts: set[str], intent: Intent, signals: Signals) -> set[str]:
+    out = set(acts) | {_NAMES[act] for act in acts if act in _NAMES}
+    out.add({"picks": "recommend", "explain": "explain", "troubleshoot": "diagnose"}.get(intent, intent))
+    if signals.follows:
+        out.add("follow_up")
+        if "sort_price" in acts and intent == "picks":
+            out.add("cheaper")
+    return out

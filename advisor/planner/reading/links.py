@@ -1,0 +1,80 @@
+"""What the turn says of links: NVLink or RDMA as a condition, fabrics by name, and claims that facts can check."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from advisor.planner.reading.phrases import hits, negated, says
+from advisor.planner.reading.result import GpuMention, Premise
+
+_SENTENCE = re.compile(r"[^。!！?？\n]+[。!！?？\n]?")
+
+
+def link_fields(text: str, asks: bool) -> dict[str, Any]:
+    """`nvlink`, `internode`, `fabrics` as conditions. `asks` is True where the turn asks about links rather than for a machine."""
+    fields: dict[str, Any] = {}
+    if says("nvlink_no", text):
+        fields["nvlink"] = None
+    elif not asks and _wants(text, "nvlink_yes"):
+        fields["nvlink"] = True
+    if says("ib_no", text):
+        fields["internode"], fields["fabrics"] = None, ()
+    elif not asks and _wants(text, "rdma_yes"):
+        fields["internode"] = "rdma"
+    elif not asks and _wants(text, "ib_yes"):
+        fields["internode"], fields["fabrics"] = "infiniband", ("infiniband",)
+    return fields
+
+
+def _wants(text: str, topic: str) -> bool:
+    """A phrase that asks for the link, in a sentence that does not question it or report a filter or a failure."""
+    for hit in hits(topic, text):
+        if negated(text, hit.start, hit.end):
+            continue
+        left = max(text.rfind(mark, 0, hit.start) for mark in "。.!！?？\n") + 1
+        right = min((i for i in (text.find(mark, hit.end) for mark in "。!！?？\n") if i >= 0), default=len(text))
+        sentence = text[left : right + 1]
+        if not says("link_doubt", sentence):
+            return True
+    return False
+
+
+def read_fabrics(text: str) -> tuple[str, ...]:
+    """Links named in the text: "nvlink", "infiniband", "efa", "roce", "tcpx", "tcpxo", "ethernet"."""
+    return tuple(dict.fromkeys(hit.value for hit in hits("fabric", text)))
+
+
+def read_premises(
+    text: str, gpus: tuple[GpuMention, ...], providers: tuple[tuple[str, int], ...]
+) -> tuple[Premise, ...]:
+    """Claims that a GPU or a provider has or lacks a link, and that two links are the same; at most eight."""
+    found: list[Premise] = []
+    for match in _SENTENCE.finditer(text):
+        sentence, start, end = match.group(0).strip(), match.start(), match.end()
+        links = [hit for hit in hits("fabric", text[start:end])]
+        if not links or len(sentence) > 400:
+            continue
+        asked = bool(re.search(r"[?？]", sentence)) or says("asked", sentence)
+        subjects = [(g.gpu, g.start) for g in gpus if g.gpu and start <= g.start < end]
+        subjects += [(name, at) for name, at in providers if start <= at < end]
+        names = dict.fromkeys(link.value for link in links)
+        if len(names) >= 2 and says("same_as", sentence):
+            first, second = list(names)[:2]
+            found.append(Premise(subject=first, relation="same_as", object=second, text=sentence[:200], asked=asked))
+        for subject, at in subjects:
+            link = min(links, key=lambda hit: abs(hit.start + start - at))
+            relation = _relation(sentence, text, at, link.start + start)
+            if relation:
+                found.append(
+                    Premise(subject=subject, relation=relation, object=link.value, text=sentence[:200], asked=asked)
+                )
+    return tuple(dict.fromkeys(found))[:8]
+
+
+def _relation(sentence: str, text: str, subject: int, link: int) -> Any:
+    """ "has" or "lacks" where words between or after the two say so; None where the sentence only names both."""
+    near = text[min(subject, link) : max(subject, link) + 40]
+    if says("lacks", near):
+        return "lacks"
+    return "has" if says("has", near) else None

@@ -1,0 +1,210 @@
+"""Language, image and speech models in a turn, and how many parameters the job's model has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from advisor.planner.reading.lexicon import Lexicon, Model
+from advisor.planner.reading.normalize import squash
+from advisor.planner.reading.phrases import negated, says
+from advisor.planner.reading.result import Quantity
+
+_WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)*|[\u30a0-\u30ff]+|[\u4e00-\u9fff]+")
+_JOINT = re.compile(r"[\s\-_/:・(]{0,2}")
+_LONGEST = 8
+_SIZE = re.compile(
+    r"(?<![a-z0-9.])(?:~|約|およそ)?(\d{1,5}(?:\.\d{1,3})?)\s?-?(b|bn|billion|t|trillion|m|million|億|兆|百万)(?![a-z0-9/])"
+    r"(\s?-?\s?a(\d{1,3}(?:\.\d)?)b(?![a-z0-9]))?"
+)
+_TIMES = re.compile(r"(?<![a-z0-9.])(\d{1,3})x(\d{1,3}(?:\.\d)?)b(?![a-z0-9])")
+_ACTIVE = re.compile(
+    r"(?:~|約)?(\d{1,3}(?:\.\d)?)\s?b\s?(?:params? |parameters? )?(?:are |is )?(?:activ\w*|アクティブ)|(?:activ\w+|アクティブ)\S{0,6}[\s:=は]{0,3}(?:params?|parameters?|パラメータ)?[\s:=はが]{0,3}(?:~|約)?(\d{1,3}(?:\.\d)?)\s?b(?![a-z])"
+)
+_NOT_PARAMS = re.compile(
+    r"\s?-?(?:tok(?:en)?s?|トークン|images?|photos?|画像|枚|円|ドル|yen|dollars?|records?|rows?|documents?|docs|件|文書|文字|ページ|/s|ps|it|req\w*|リクエスト|users?|人|samples?|examples?|pages?|cells?|セル|atoms?|原子|メッシュ|点|格子|要素|ドル|context|コンテキスト|steps?|vectors?|chunks?|vat|lines?|行|views?|calls?|api|hours?|時間|prompts?|queries|pairs?|videos?|clips?|frames?)"
+)
+_PARAM_WORD = re.compile(
+    r"\s?-?(?:param|パラメータ|パラメーター|model|モデル|級|クラス|class|dense|規模|size|の|を|で|\)|$|-)"
+)
+_UNITS = {
+    "b": 1.0,
+    "bn": 1.0,
+    "billion": 1.0,
+    "t": 1e3,
+    "trillion": 1e3,
+    "m": 1e-3,
+    "million": 1e-3,
+    "億": 0.1,
+    "兆": 1e3,
+    "百万": 1e-3,
+}
+
+
+@dataclass(frozen=True)
+class ModelMention:
+    """A model named in the text, with the size that stands in or beside its name."""
+
+    model: Model | None
+    name: str
+    params_b: float | None
+    active_params_b: float | None
+    start: int
+    end: int
+
+
+def read_models(text: str, lexicon: Lexicon) -> list[ModelMention]:
+    """Registered models by name or alias, then bare sizes ("7B", "3億パラメータ", "30B-A3B"), in order of the text."""
+    named = _named(text, lexicon)
+    sizes = _sizes(text)
+    mentions: list[ModelMention] = []
+    used: set[int] = set()
+    for name in named:
+        beside = next((i for i, s in enumerate(sizes) if s.start < name.end + 4 and name.start < s.end), None)
+        params, active = (name.model.params_b, name.model.active_params_b) if name.model else (None, None)
+        end = name.end
+        if beside is not None:
+            used.add(beside)
+            end = max(end, sizes[beside].end)
+            stated = sizes[beside].params_b
+            if name.model is None or (params and stated and abs(params - stated) > 0.25 * stated):
+                resized = _resized(name, sizes[beside], lexicon)
+                mentions.append(resized)
+                continue
+        mentions.append(ModelMention(name.model, name.name, params, active, name.start, end))
+    mentions += [s for i, s in enumerate(sizes) if i not in used]
+    return sorted(mentions, key=lambda m: m.start)
+
+
+def _resized(name: ModelMention, size: ModelMention, lexicon: Lexicon) -> ModelMention:
+    """A family with a size beside it: the registered model of both, or the family's name with the stated size."""
+    stated = size.params_b or 0.0
+    family = name.model.family if name.model else name.name.title()
+    for key in (f"{squash(name.name)}{stated:g}b",):
+        if found := lexicon.models.get(key):
+            return ModelMention(
+                found, found.name, found.params_b, found.active_params_b, name.start, max(name.end, size.end)
+            )
+    label = f"{family} {stated:g}B" if stated >= 1 else family
+    return ModelMention(None, label, stated or None, size.active_params_b, name.start, max(name.end, size.end))
+
+
+def _named(text: str, lexicon: Lexicon) -> list[ModelMention]:
+    words = list(_WORD.finditer(text))
+    found: list[ModelMention] = []
+    i = 0
+    while i < len(words):
+        best: ModelMention | None = None
+        step = 1
+        key = ""
+        for j in range(i, min(len(words), i + _LONGEST)):
+            if j > i and not _JOINT.fullmatch(text, words[j - 1].end(), words[j].start()):
+                break
+            key += words[j].group(0)
+            start, end = words[i].start(), words[j].end()
+            model = lexicon.models.get(key)
+            if model is not None and not _ordinary(text, key, start, end, lexicon):
+                best = ModelMention(model, model.name, model.params_b, model.active_params_b, start, end)
+                step = j - i + 1
+            elif best is None and _family(key, lexicon) and not _ordinary(text, key, start, end, lexicon):
+                best = ModelMention(None, text[start:end], None, None, start, end)
+                step = j - i + 1
+            elif (
+                best is not None
+                and best.model is None
+                and key.startswith(squash(best.name))
+                and re.fullmatch(r"v?\d(?:\.\d)?", words[j].group(0))
+            ):
+                best = ModelMention(None, text[start:end], None, None, start, end)
+                step = j - i + 1
+        if best is not None:
+            found.append(best)
+        i += step
+    return found
+
+
+def _family(key: str, lexicon: Lexicon) -> bool:
+    bare = re.sub(r"v?\d+(?:\.\d+)?$", "", key)
+    return key in lexicon.families or (bare in lexicon.families and bare != key and len(bare) > 2)
+
+
+def _ordinary(text: str, key: str, start: int, end: int, lexicon: Lexicon) -> bool:
+    """Whether a name that is also a word stands here as a word: no size beside it and no word about models near it."""
+    bare = re.sub(r"v?\d+(?:\.\d+)?$", "", key)
+    if key not in lexicon.ordinary.get("model", ()) and bare not in lexicon.ordinary.get("model", ()):
+        return len(key) < 4 and not re.search(r"\d", key) and key not in ("sd", "qwq", "svd")
+    near = text[max(0, start - 24) : end + 24]
+    return not (re.match(r"[\s-]?v?\d", text[end : end + 3]) or says("model_words", near))
+
+
+def _sizes(text: str) -> list[ModelMention]:
+    found: list[ModelMention] = []
+    for match in _TIMES.finditer(text):
+        total = round(int(match.group(1)) * float(match.group(2)), 2)
+        found.append(ModelMention(None, match.group(0), total, None, match.start(), match.end()))
+    active = [(m.start(), m.end()) for m in _ACTIVE.finditer(text)]
+    for match in _SIZE.finditer(text):
+        unit = match.group(2)
+        if any(m.start < match.end() and match.start() < m.end for m in found) or _NOT_PARAMS.match(text, match.end()):
+            continue
+        if any(a < match.end() and match.start() < b for a, b in active):
+            continue
+        if unit in ("億", "兆", "百万", "m", "million", "t", "trillion") and not _says_params(text, match):
+            continue
+        value = float(match.group(1)) * _UNITS[unit]
+        if not 0.001 <= value <= 200_000 or text[max(0, match.start() - 1) : match.start()] in ("$", "¥"):
+            continue
+        own = float(match.group(4)) if match.group(4) else None
+        found.append(ModelMention(None, f"{value:g}B", value, own, match.start(), match.end()))
+    return sorted(found, key=lambda m: m.start)
+
+
+def _says_params(text: str, match: re.Match[str]) -> bool:
+    if re.match(r"[\s\-の]{0,2}(?:param|パラメ)", text[match.end() : match.end() + 8]):
+        return True
+    if match.group(2) in ("m", "t", "trillion"):
+        return bool(
+            re.match(
+                r"[\s-]?(?:model|llm|moe|モデル|級|クラス|class|dense|bert|gpt|encoder)",
+                text[match.end() : match.end() + 8],
+            )
+        )
+    return False
+
+
+def active_params(text: str) -> float | None:
+    """Billions of active parameters that the text states ("only ~3B params are active"), or None."""
+    match = _ACTIVE.search(text)
+    return float(match.group(1) or match.group(2)) if match else None
+
+
+def job_model(text: str, mentions: list[ModelMention], changing: bool) -> ModelMention | None:
+    """The model that the job is about: the one moved to, else the first that is not ruled out and not just an example."""
+    sized = [m for m in mentions if m.params_b is not None and not negated(text, m.start, m.end)]
+    named = [m for m in mentions if m.model is not None or m.params_b is None]
+    if not sized:
+        return next((m for m in named if not negated(text, m.start, m.end)), None)
+    moved = [m for m in sized if says("moved_to", text[max(0, m.start - 40) : m.start])]
+    if moved:
+        return moved[-1]
+    left = [
+        m
+        for m in sized
+        if not says("moved_from", text[max(0, m.start - 30) : m.start] + " § " + text[m.end : m.end + 10])
+    ]
+    pool = left or sized
+    if says("both", text) and len(pool) > 1:
+        return max(pool, key=lambda m: m.params_b or 0)
+    if (target := [m for m in pool if says("into", text[max(0, m.start - 24) : m.start])]) and says("distil", text):
+        return target[-1]
+    registered = [m for m in pool if m.model is not None]
+    return (registered or pool)[0]
+
+
+def quantities(mentions: list[ModelMention], text: str) -> list[Quantity]:
+    """The sizes that were read, for showing."""
+    return [
+        Quantity(text=text[m.start : m.end], meaning="params_b", value=m.params_b, start=m.start, end=m.end)
+        for m in mentions
+        if m.params_b is not None
+    ]

@@ -1,0 +1,129 @@
+"""Money in a turn: caps a GPU-hour, an hour, a month, or in all; yen turned into dollars at a dated rate."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from advisor.answer import Fx
+from advisor.planner.reading.lexicon import Rate
+from advisor.planner.reading.phrases import says
+from advisor.planner.reading.result import Quantity
+
+_NUMBER = r"(\d{1,12}(?:\.\d{1,4})?)"
+_UNIT = r"\s?(k(?![a-z])|thousand|million|m(?![a-z])|千万|百万|十万|万|千|億)?"
+_AMOUNT = re.compile(
+    rf"(?P<pre>us\$|usd\s?|\$|¥|jpy\s?)\s?{_NUMBER}{_UNIT}"
+    rf"|{_NUMBER}{_UNIT}\s?(?P<post>円|ドル|usd|us\$|dollars?|bucks|yen|jpy|\$|cents?|セント)"
+    rf"|(?P<bare>{_NUMBER}\s?(?:万|千万|百万))(?=\s?(?:以内|以下|まで|くらい|ぐらい|程度|ほど|の?予算|しか|で(?!す)|/|未満|前後|が上限|が限界|$|。|、))"
+)
+_RANGE = re.compile(rf"{_NUMBER}\s?(?:-|~|to|から)\s?$")
+_SCALE = {
+    "k": 1e3,
+    "thousand": 1e3,
+    "m": 1e6,
+    "million": 1e6,
+    "万": 1e4,
+    "千": 1e3,
+    "百万": 1e6,
+    "十万": 1e5,
+    "千万": 1e7,
+    "億": 1e8,
+}
+_FIELDS = {
+    "gpu_hour": "max_price_usd_gpu_hour",
+    "hour": "max_price_usd_hour",
+    "month": "budget_usd_month",
+    "total": "budget_usd",
+}
+HOURS_A_DAY = 24
+HOURS_A_MONTH = 730
+
+
+@dataclass(frozen=True)
+class Money:
+    """What the turn says about money: constraint fields in dollars, the rate used, and what was read."""
+
+    fields: dict[str, float]
+    fx: Fx | None
+    quantities: tuple[Quantity, ...]
+
+
+def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: bool) -> Money:
+    """Caps and budgets of the normalised text. `gpu_count` and `names_gpu` tell a price for one GPU from one for a machine."""
+    fields: dict[str, float] = {}
+    read: list[Quantity] = []
+    fx: Fx | None = None
+    for match in _AMOUNT.finditer(text):
+        value, currency = _value(match)
+        before = text[max(0, match.start() - 44) : match.start()]
+        after = text[match.end() : match.end() + 34]
+        if value < 0 or _quoted(text, match, before, after):
+            continue
+        if currency == "jpy":
+            if rate is None:
+                continue
+            value /= rate.rate
+            fx = Fx(pair="USD/JPY", rate=rate.rate, as_of=rate.as_of, source=rate.source)
+        scope = _scope(before, after, text)
+        if scope == "day":
+            scope, value = "hour", value / HOURS_A_DAY
+        if scope == "hour":
+            scope = _hour_scope(value, text, gpu_count, names_gpu)
+        field = _FIELDS[scope]
+        fields[field] = min(value, fields.get(field, value))
+        read.append(
+            Quantity(text=match.group(0).strip(), meaning=field, value=value, start=match.start(), end=match.end())
+        )
+    if not fields and says("free", text):
+        fields["budget_usd"] = 0.0
+    if gpu_count == 1 and "max_price_usd_hour" in fields:
+        fields.setdefault("max_price_usd_gpu_hour", fields["max_price_usd_hour"])
+    return Money(fields, fx, tuple(read))
+
+
+def _value(match: re.Match[str]) -> tuple[float, str]:
+    groups = match.groups()
+    if match.group("pre"):
+        number, unit, mark = groups[1], groups[2], match.group("pre").strip()
+    elif match.group("post"):
+        number, unit, mark = groups[3], groups[4], match.group("post")
+    else:
+        number, unit, mark = groups[7], re.sub(r"[\d.\s]", "", match.group("bare")), "円"
+    value = float(number) * _SCALE.get(unit or "", 1.0)
+    if mark in ("cent", "cents", "セント"):
+        value /= 100
+    return value, "jpy" if mark in ("円", "¥", "jpy", "yen") else "usd"
+
+
+def _quoted(text: str, match: re.Match[str], before: str, after: str) -> bool:
+    """Whether the amount is a price somebody told, or a floor, and no cap."""
+    if says("cap_before", before) or says("cap_after", after):
+        return False
+    return says("quoted_before", before) or says("quoted_after", after)
+
+
+def _scope(before: str, after: str, text: str) -> str:
+    near = says
+    if near("per_gpu_hour_after", after) or near("per_gpu_hour_before", before):
+        return "gpu_hour"
+    if near("per_hour_after", after) or near("per_hour_before", before):
+        return "hour"
+    if near("per_month_after", after) or near("per_month_before", before):
+        return "month"
+    if near("per_day_after", after) or near("per_day_before", before):
+        return "day"
+    if near("total_before", before) or near("total_after", after):
+        return "total"
+    if near("per_gpu_hour_any", text):
+        return "gpu_hour"
+    return "total"
+
+
+def _hour_scope(value: float, text: str, gpu_count: int | None, names_gpu: bool) -> str:
+    """A price an hour is for the machine where the turn says so or the sum is too high for a card, else for one GPU."""
+    if says("whole_machine", text) or gpu_count == 1:
+        return "hour"
+    if gpu_count and gpu_count > 1:
+        return "gpu_hour" if value / gpu_count < 0.35 else "hour"
+    return "gpu_hour" if names_gpu and value <= 15 else "hour"

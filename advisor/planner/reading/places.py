@@ -1,0 +1,96 @@
+"""Places in a turn: countries, groups of countries, cities and region codes, wanted or ruled out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from advisor.planner.reading.lexicon import Lexicon, Place
+from advisor.planner.reading.normalize import squash
+from advisor.planner.reading.phrases import negated, says
+
+
+@dataclass(frozen=True)
+class PlaceMention:
+    """A place, and whether it is wanted, ruled out, or only asked about."""
+
+    place: Place
+    text: str
+    start: int
+    end: int
+    role: str
+
+
+def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
+    """Every place of the normalised text, in order. A language or a nationality ("Japanese corpus") is no place."""
+    found: list[PlaceMention] = []
+    for match in lexicon.place_pattern.finditer(text):
+        key = squash(match.group(0))
+        place = lexicon.places.get(key)
+        if place is None or (
+            key in lexicon.ordinary.get("place", ()) and not _placed(text, match.start(), match.end())
+        ):
+            continue
+        if says("not_a_place_after", text[match.end() : match.end() + 14]) or (
+            len(key) <= 2 and not _placed(text, match.start(), match.end())
+        ):
+            continue
+        role = "excluded" if negated(text, match.start(), match.end()) else "wanted"
+        found.append(PlaceMention(place, match.group(0), match.start(), match.end(), role))
+    return _asked(text, found)
+
+
+def _placed(text: str, start: int, end: int) -> bool:
+    """Whether the words around say that it is a place ("in the US", "only US", "US region", "USのみ")."""
+    return says("place_before", text[max(0, start - 22) : start]) or says("place_after", text[end : end + 12])
+
+
+def _asked(text: str, found: list[PlaceMention]) -> list[PlaceMention]:
+    """ "eu-north1 or only the US?" asks; it does not limit."""
+    out = list(found)
+    for i in range(len(found) - 1):
+        between = text[found[i].end : found[i + 1].start]
+        if (
+            re.fullmatch(r"[^.?!]{0,4}\bor only (?:in )?(?:the )?", between)
+            and "?" in text[found[i + 1].end : found[i + 1].end + 12]
+        ):
+            for j in (i, i + 1):
+                out[j] = PlaceMention(found[j].place, found[j].text, found[j].start, found[j].end, "asked")
+    return out
+
+
+def home_only(text: str) -> bool:
+    """Whether the turn rules out places abroad without naming one ("国外NG", "データを国外に出せない")."""
+    return says("home_only", text)
+
+
+def place_fields(text: str, lexicon: Lexicon, lang: str) -> dict[str, tuple[str, ...]]:
+    """`regions`, `countries`, `not_countries` that the turn sets; fields it does not speak of are absent."""
+    mentions = read_places(text, lexicon)
+    wanted = [m.place for m in mentions if m.role == "wanted"]
+    excluded = [m.place for m in mentions if m.role == "excluded"]
+    fields: dict[str, tuple[str, ...]] = {}
+    if home_only(text) and not wanted and lang == "ja":
+        wanted = [Place("country", "JP", "JP")]
+    narrow = [p for p in wanted if p.kind != "country"]
+    inside = {p.country for p in narrow if p.kind in ("city", "region")}
+    countries = [p.code for p in wanted if p.kind == "country" and p.code not in inside]
+    if narrow and countries:
+        fields["regions"] = _unique([*(p.code for p in narrow), *countries])
+        fields["countries"] = ()
+    elif narrow:
+        fields["regions"], fields["countries"] = _unique([p.code for p in narrow]), ()
+    elif countries:
+        fields["countries"], fields["regions"] = _unique(countries), ()
+    if excluded:
+        fields["not_countries"] = _unique([p.code for p in excluded if p.kind == "country"])
+    return {k: v for k, v in fields.items() if v or k != "not_countries"}
+
+
+def _unique(items: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def clears_places(text: str) -> bool:
+    """Whether the turn says that the place does not matter."""
+    return says("clear_places", text)

@@ -1,0 +1,102 @@
+"""Providers and instance types in a turn: asked for, ruled out, in use, or unknown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from advisor.planner.reading.lexicon import Lexicon
+from advisor.planner.reading.normalize import squash
+from advisor.planner.reading.phrases import negated, says
+
+_INSTANCE = re.compile(
+    r"(?<![a-z0-9.\-_])(?:"
+    r"[a-z]{1,3}\d{1,2}[a-z]{0,4}(?:-[a-z]\d{3})?\.(?:\d{1,3}x?large|metal(?:-\d+xl)?|micro|small|medium|nano|xlarge)"
+    r"|standard_[a-z]{1,4}\d[\w-]{1,30}"
+    r"|a[23469]\d?x?-(?:high|mega|ultra|edge|max)gpu-\d{1,2}g(?:-\w+)?|g[2-9]-standard-\d{1,3}|ct\d\w+-\w+-\d+t"
+    r"|(?:bm|vm)\.gpu[\w.-]{1,30}|gpu_\d{1,2}x_[a-z0-9_]{2,24}"
+    r")(?![a-z0-9])"
+)
+_CLOUD_WORD = re.compile(
+    r"(?<![a-z0-9])(?:on|at|from|via|through) ([a-z][a-z0-9]{3,18}(?:cloud|compute|pod|labs|stack|gpu|\.ai|\.io))(?![a-z0-9])"
+)
+
+
+@dataclass(frozen=True)
+class ProviderMention:
+    """A provider's id, and whether it is wanted, ruled out, or only in use."""
+
+    provider: str
+    text: str
+    start: int
+    end: int
+    role: str
+
+
+def read_providers(text: str, lexicon: Lexicon) -> list[ProviderMention]:
+    """Every known provider of the normalised text, in order."""
+    found: list[ProviderMention] = []
+    for match in lexicon.provider_pattern.finditer(text):
+        key = squash(match.group(0))
+        provider = lexicon.providers.get(key)
+        if provider is None:
+            continue
+        if key in lexicon.ordinary.get("provider", ()) and not _as_provider(text, match.start(), match.end()):
+            continue
+        found.append(ProviderMention(provider, match.group(0), match.start(), match.end(), _role(text, match)))
+    return _spread(text, found)
+
+
+def _as_provider(text: str, start: int, end: int) -> bool:
+    return says("provider_before", text[max(0, start - 24) : start]) or says("provider_after", text[end : end + 14])
+
+
+def _role(text: str, match: re.Match[str]) -> str:
+    if negated(text, match.start(), match.end()):
+        return "excluded"
+    if says(
+        "provider_current",
+        text[max(0, match.start() - 40) : match.start()] + "§" + text[match.end() : match.end() + 14],
+    ):
+        return "current"
+    return "wanted"
+
+
+def _spread(text: str, found: list[ProviderMention]) -> list[ProviderMention]:
+    """ "not AWS or GCP", "AWSとGCP以外": what rules one out rules out its neighbour in the list."""
+    out = list(found)
+    listed = re.compile(r"\s?(?:,|、|/|・|or|and|nor|と|や|か|&)\s?")
+    for i in range(len(out) - 1):
+        if listed.fullmatch(text, out[i].end, out[i + 1].start):
+            a, b = out[i], out[i + 1]
+            if "excluded" in (a.role, b.role) and a.role != b.role:
+                out[i] = ProviderMention(a.provider, a.text, a.start, a.end, "excluded")
+                out[i + 1] = ProviderMention(b.provider, b.text, b.start, b.end, "excluded")
+    return out
+
+
+def provider_fields(mentions: list[ProviderMention]) -> dict[str, tuple[str, ...]]:
+    """`providers` and `not_providers` that the turn sets; absent where it names none."""
+    wanted = tuple(dict.fromkeys(m.provider for m in mentions if m.role == "wanted"))
+    excluded = tuple(dict.fromkeys(m.provider for m in mentions if m.role == "excluded"))
+    fields = {"providers": tuple(p for p in wanted if p not in excluded), "not_providers": excluded}
+    return {name: value for name, value in fields.items() if value}
+
+
+def read_instance_types(text: str, lexicon: Lexicon) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(known, unknown) names shaped like an instance type, in lower case, as written."""
+    known: list[str] = []
+    unknown: list[str] = []
+    for match in _INSTANCE.finditer(text):
+        name = match.group(0).rstrip(".-_")
+        real = name in lexicon.instance_types or any(p.fullmatch(name) for p in lexicon.instance_patterns)
+        target = known if real else unknown
+        if name not in target:
+            target.append(name)
+    return tuple(known), tuple(unknown)
+
+
+def read_unknown_providers(text: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """Names that look like a cloud's and that nobody knows ("on FooCloud")."""
+    names = [m.group(1) for m in _CLOUD_WORD.finditer(text)]
+    return tuple(n for n in dict.fromkeys(names) if squash(n) not in lexicon.providers and not says("cloud_word", n))

@@ -1,0 +1,170 @@
+"""NCCL and RCCL logs (`NCCL_DEBUG=INFO`), versions 2.4 to current: hosts, networks, channels, GPUDirect, NVLS."""
+
+from __future__ import annotations
+
+import re
+
+from ..facts import Channel, Reading
+from ..lines import Place
+from .base import Reader
+
+_HEAD = re.compile(r"([^\s:\[\]()<>|,]+):(\d+):(\d+) \[(-?\d+)\] ")
+_VIA = re.compile(r"\[(send|receive)\] via (?:NET|COLLNET)/([^/\n]+?)/(\d+)")
+_VIA_LOCAL = re.compile(r"\bvia (P2P|SHM|direct shared memory|MNNVL)")
+_USING_NETWORK = re.compile(r"Using network (.+?)\s*$")
+_INIT = re.compile(r"NET/([A-Za-z][\w ]*?)\s?: Using (\[?\S.*)$")
+_HCA = re.compile(r"\[(\d+)\]\s?([\w.\-+]+):(\d+)/(\w+)")
+_HCA_DETAIL = re.compile(r"NET/IB\w*\s?: \[(\d+)\]\s?([\w.\-+]+):[\w.\-]*:(\d+)/(\w+)")
+_HCA_GDR = re.compile(r"GPU Direct RDMA (?:\(\w+\) )?(Enabled|Disabled|enabled|disabled) for HCA (\d+)")
+_PAIR_GDR = re.compile(r"GPU Direct RDMA (Enabled|Disabled) for GPU")
+_RING_GDR = re.compile(r"use ring PXN \d GDR (\d)")
+_RANK = re.compile(r"\brank (\d+) n[rR]anks (\d+)")
+_TOPOLOGY = re.compile(r"nNodes (\d+)(?: localRanks (\d+))?")
+_DEVICE = re.compile(r"\bcudaDev (\d+)")
+_NVLS_CHANNELS = re.compile(r"\b(\d+) nvls channels")
+_VERSION = re.compile(r"\b(NCCL|RCCL) version (\d[\w.+\-]*)")
+_PROVIDER = re.compile(r"Selected [Pp]rovider is ([\w;]+)(?:.*?\(found (\d+) nics?\))?")
+_HEADER_RANK = re.compile(r"#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+ on\s+(\S+)\s+device\s+(\d+)")
+_HOST_STOP = {"INFO", "WARN", "http", "https", "tcp"}
+
+
+class NcclReader(Reader):
+    """One pass over the log; equal channel lines of a host are counted, not kept."""
+
+    hints = ("NCCL", "RCCL", "#  Rank", " nvls channels", " via NET/", "cudaDev ")
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(reading)
+        self._seen: set[tuple[str, str]] = set()
+        self._anonymous = "?"
+
+    def begin(self) -> None:
+        """A host that a line does not name is that of the file."""
+        super().begin()
+        self._anonymous = "?"
+
+    def feed(self, text: str, place: Place) -> None:
+        """Read one line of the log or of the nccl-tests header."""
+        reading = self.reading
+        if found := _HEADER_RANK.search(text):
+            self._rank(int(found.group(1)), found.group(2), int(found.group(3)), place)
+            reading.kind("nccl-tests header")
+            return
+        head = _HEAD.search(text) if "NCCL" in text else None
+        if head and (head.group(1) in _HOST_STOP or head.group(1).isdigit()):
+            head = None
+        host = head.group(1) if head else self._anonymous
+        if head:
+            self._host(host, int(head.group(4)), place)
+        if " via " in text and "->" in text:
+            self._channel(text, host, place)
+            return
+        reading.kinds.setdefault("NCCL log")
+        if "nranks" in text or "nRanks" in text:
+            self._ranks(text, host, place)
+        if "NET" in text or "Using network" in text or "HCA" in text:
+            self._network(text, host, place)
+        if "NVLS" in text or "nvls" in text or "MNNVL" in text:
+            self._nvls(text, place)
+        if "use ring PXN" in text and (found := _RING_GDR.search(text)):
+            reading.gdr_ring.setdefault(found.group(1) != "0", place.evidence(found.group(0)))
+        if "version" in text and (found := _VERSION.search(text)):
+            reading.versions.setdefault(found.group(1), found.group(2))
+
+    def _host(self, host: str, device: int, place: Place) -> None:
+        devices = self.reading.local_devices.get(host)
+        if devices is None:
+            self.reading.hosts.setdefault(host, place.evidence(host))
+            devices = self.reading.local_devices[host] = set()
+        if device >= 0:
+            devices.add(device)
+
+    def _rank(self, rank: int, host: str, device: int, place: Place) -> None:
+        self.reading.rank_hosts[rank] = host
+        self._host(host, device, place)
+
+    def _ranks(self, text: str, host: str, place: Place) -> None:
+        if found := _RANK.search(text):
+            rank, total = int(found.group(1)), int(found.group(2))
+            self.reading.nranks = max(self.reading.nranks or 0, total)
+            if host != "?" and total == self.reading.nranks:
+                self.reading.rank_hosts[rank] = host
+        if found := _TOPOLOGY.search(text):
+            self.reading.nnodes = max(self.reading.nnodes or 0, int(found.group(1)))
+            if found.group(2):
+                self.reading.local_ranks = max(self.reading.local_ranks or 0, int(found.group(2)))
+        if (found := _DEVICE.search(text)) and host != "?":
+            self.reading.local_devices.setdefault(host, set()).add(int(found.group(1)))
+
+    def _channel(self, text: str, host: str, place: Place) -> None:
+        at = text.find(" via ")
+        tail = text[at - 12 : at] + text[at:]
+        key = (host, tail)
+        if key in self._seen:
+            return
+        if len(self._seen) < 200_000:
+            self._seen.add(key)
+        reading = self.reading
+        reading.kinds.setdefault("NCCL log")
+        found = _VIA.search(text)
+        if found is None:
+            if local := _VIA_LOCAL.search(text):
+                name = "SHM" if local.group(1).startswith(("SHM", "direct")) else local.group(1)
+                reading.channel_kinds.setdefault(name, place.evidence(local.group(0)))
+            return
+        direction, network = found.group(1), found.group(2).strip()
+        gdr = "/GDRDMA" in text[found.end() - 1 :]
+        channel = reading.channels.get((host, network, direction, gdr))
+        if channel:
+            channel.count += 1
+        else:
+            reading.channels[(host, network, direction, gdr)] = Channel(
+                host, network, direction, gdr, place.evidence(found.group(0))
+            )
+
+    def _network(self, text: str, host: str, place: Place) -> None:
+        reading = self.reading
+        if found := _USING_NETWORK.search(text):
+            reading.using[host] = (found.group(1), place.evidence(found.group(0)))
+        if "/OFI" in text or "Libfabric" in text:
+            if found := _PROVIDER.search(text):
+                reading.providers.setdefault(found.group(1), place.evidence(found.group(0)))
+                reading.inits.setdefault((host, "Libfabric"), place.evidence(found.group(0)))
+                if found.group(2):
+                    reading.versions.setdefault("ofi_nics", found.group(2))
+            reading.kind("aws-ofi-nccl")
+        if found := _HCA_GDR.search(text):
+            on = found.group(1).lower() == "enabled"
+            reading.gdr_hca.setdefault((host, on), place.evidence(found.group(0)))
+            return
+        if found := _PAIR_GDR.search(text):
+            reading.gdr_pair.setdefault(found.group(1) == "Enabled", place.evidence(found.group(0)))
+            return
+        if "FasTrak" in text:
+            reading.inits.setdefault((host, "FasTrak"), place.evidence("FasTrak"))
+        if "GPUDirectTCPX" in text:
+            reading.inits.setdefault((host, "GPUDirectTCPX"), place.evidence("GPUDirectTCPX"))
+        if found := _INIT.search(text):
+            name = found.group(1).strip()
+            ports = _HCA.findall(found.group(2))
+            if name == "Socket" or ports or name not in {"Plugin"}:
+                reading.inits.setdefault((host, name), place.evidence(f"NET/{found.group(1)}"))
+            for _, device, port, layer in ports:
+                reading.hcas.setdefault(host, {}).setdefault(f"{device}:{port}", (layer, place.evidence(device)))
+        elif found := _HCA_DETAIL.search(text):
+            reading.inits.setdefault((host, "IB"), place.evidence("NET/IB"))
+            key = f"{found.group(2)}:{found.group(3)}"
+            reading.hcas.setdefault(host, {}).setdefault(key, (found.group(4), place.evidence(found.group(2))))
+
+    def _nvls(self, text: str, place: Place) -> None:
+        reading = self.reading
+        if found := _NVLS_CHANNELS.search(text):
+            reading.nvls.setdefault(found.group(1) != "0", place.evidence(found.group(0)))
+        elif "NVLS comm 0x" in text or "Connected NVLS tree" in text:
+            reading.nvls.setdefault(True, place.evidence("NVLS"))
+        elif "NVLS multicast support is not available" in text:
+            reading.nvls.setdefault(False, place.evidence("NVLS multicast support is not available"))
+        elif "NVLS multicast support is available" in text:
+            reading.signal("nvls_multicast_ok", place.evidence("NVLS multicast"))
+        if " MNNVL 1" in text:
+            reading.signal("mnnvl", place.evidence("MNNVL 1"))
