@@ -72,7 +72,7 @@ def diagnose(
     promise = sold.compare(reading, found, instance_type, offers_lookup, lang)
     measured = bandwidth.judge_rows(reading, found, lang)
     findings = [finding for rule in RULES for finding in rule(reading, found)]
-    findings += bandwidth.findings(reading, found)
+    findings += bandwidth.findings(reading, found, lang)
     findings += sold.findings(promise, reading)
     problems = sorted((_problem(f, lang) for f in findings if f.evidence.text), key=lambda p: _ORDER[p.severity])
     return Diagnosis(
