@@ -161,7 +161,7 @@ def _providers() -> dict[str, str]:
 def _places() -> dict[str, Place]:
     from knowledge.places import place_names
 
-    found: dict[str, Place] = {}
+    found: dict[str, Place] = {"us": Place("country", "US", "US"), "the states": Place("country", "US", "US")}
     for name, place in place_names().items():
         codes = place.countries
         if place.kind == "country" and len(codes) == 1:

@@ -106,14 +106,8 @@ def _named(text: str, lexicon: Lexicon) -> list[ModelMention]:
             if model is not None and not _ordinary(text, key, start, end, lexicon):
                 best = ModelMention(model, model.name, model.params_b, model.active_params_b, start, end)
                 step = j - i + 1
-            elif best is None and _family(key, lexicon) and not _ordinary(text, key, start, end, lexicon):
-                best = ModelMention(None, text[start:end], None, None, start, end)
-                step = j - i + 1
-            elif (
-                best is not None
-                and best.model is None
-                and key.startswith(squash(best.name))
-                and re.fullmatch(r"v?\d(?:\.\d)?", words[j].group(0))
+            elif _family_so_far(best, key, words[j].group(0), lexicon) and not _ordinary(
+                text, key, start, end, lexicon
             ):
                 best = ModelMention(None, text[start:end], None, None, start, end)
                 step = j - i + 1
@@ -121,6 +115,13 @@ def _named(text: str, lexicon: Lexicon) -> list[ModelMention]:
             found.append(best)
         i += step
     return found
+
+
+def _family_so_far(best: ModelMention | None, key: str, word: str, lexicon: Lexicon) -> bool:
+    """A family's name ("llama"), or one just found with its version following ("llama 3.1")."""
+    if best is None:
+        return _family(key, lexicon)
+    return best.model is None and key.startswith(squash(best.name)) and bool(re.fullmatch(r"v?\d(?:\.\d)?", word))
 
 
 def _family(key: str, lexicon: Lexicon) -> bool:

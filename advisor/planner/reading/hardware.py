@@ -1,0 +1,111 @@
+"""From GPU mentions to conditions: which GPUs, how many, on how many machines."""
+
+from __future__ import annotations
+
+import re
+
+from advisor.planner.reading.phrases import says
+from advisor.planner.reading.result import GpuMention
+
+_COUNT_EN = re.compile(r"(?<![\d.$x-])(\d{1,4})[ -]?(?:x )?(?:gpus?|cards?)(?![a-z])")
+_COUNT_JA = re.compile(
+    r"(?<![\d.万億千$¥])(\d{1,4})\s?(?:枚|gpu|基)(?!の?(?:画像|写真|イラスト|フレーム|スライド|静止))(?:[^a-z]|$)"
+)
+_NODES = re.compile(r"(?<![\d.$])(\d{1,4})\s?-?(?:nodes?|ノード|台|box(?:es)?|machines?|servers?|hosts?)(?![a-z目])")
+_AT_LEAST = re.compile(r"(?:at least|min(?:imum)?(?: of)?|>=?|最低|少なくとも)\s?$")
+_OR_MORE = re.compile(r"\s?(?:or more|以上|\+)")
+_AT_MOST = re.compile(r"(?:at most|up to|max(?:imum)?(?: of)?|no more than|<=?|最大)\s?$")
+_OR_LESS = re.compile(r"\s?(?:or (?:less|fewer)|以下|以内|まで)")
+
+
+def gpu_fields(gpus: tuple[GpuMention, ...]) -> dict[str, tuple[str, ...]]:
+    """`gpus`, `gpu_variants`, `not_gpus` as conditions; a memory size is part of the name where the model has several."""
+    wanted = [g for g in gpus if g.role == "wanted" and g.gpu]
+    excluded = [g for g in gpus if g.role == "excluded" and g.gpu]
+    fields: dict[str, tuple[str, ...]] = {}
+    if wanted:
+        fields["gpus"] = tuple(dict.fromkeys(label(g) for g in wanted))
+        variants = [g.variant for g in wanted if g.variant]
+        if variants and len(variants) == len(wanted):
+            fields["gpu_variants"] = tuple(dict.fromkeys(variants))
+    if excluded:
+        fields["not_gpus"] = tuple(dict.fromkeys(label(g) for g in excluded))
+    return fields
+
+
+def label(gpu: GpuMention) -> str:
+    """ "A100 80GB" where the memory was said and tells two boards apart, else the model's name."""
+    from knowledge.gpu_names import gpu_table
+
+    row = gpu_table().get(gpu.gpu or "")
+    if (
+        gpu.memory_gb
+        and row
+        and len(row.memory_gb) > 1
+        and any(abs(gpu.memory_gb - m) < 0.08 * m for m in row.memory_gb)
+    ):
+        return f"{gpu.gpu} {gpu.memory_gb:g}GB"
+    return gpu.gpu or ""
+
+
+def count_fields(text: str, gpus: tuple[GpuMention, ...], lang: str) -> dict[str, int]:
+    """`gpu_count`, `gpus_per_node`, `nodes`, `max_nodes`, `min_gpus`, `max_gpus` where the turn demands them.
+
+    A count that the turn asks about ("8枚で足りる?"), or that tells of hardware in use, is no demand.
+    """
+    fields: dict[str, int] = {}
+    for gpu in gpus:
+        if gpu.role == "wanted" and (gpu.count or gpu.nodes):
+            fields |= _of_mention(text, gpu)
+            break
+    if not fields:
+        fields |= _loose(text, gpus)
+    if says("one_node", text):
+        fields["max_nodes"] = 1
+        fields.pop("nodes", None)
+    return fields
+
+
+def _of_mention(text: str, gpu: GpuMention) -> dict[str, int]:
+    fields: dict[str, int] = {}
+    before, after = text[max(0, gpu.start - 14) : gpu.start], text[gpu.end : gpu.end + 10]
+    if gpu.count and (_AT_LEAST.search(before) or _OR_MORE.match(after)):
+        return {"min_gpus": gpu.count}
+    if gpu.count and (_AT_MOST.search(before) or _OR_LESS.match(after)):
+        return {"max_gpus": gpu.count}
+    if gpu.count and gpu.total and gpu.total <= 100_000:
+        fields["gpu_count"] = gpu.total
+        if gpu.nodes:
+            fields["gpus_per_node"] = gpu.count
+    if gpu.nodes and gpu.nodes > 1:
+        fields["nodes"] = gpu.nodes
+    elif gpu.nodes == 1:
+        fields["max_nodes"] = 1
+    return fields
+
+
+def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
+    """Counts without a GPU's name ("2枚で", "on 4 GPUs", "3 nodes")."""
+    from advisor.planner.reading.gpus import clause
+
+    fields: dict[str, int] = {}
+    for pattern, name in ((_COUNT_JA, "gpu_count"), (_COUNT_EN, "gpu_count"), (_NODES, "nodes")):
+        for match in pattern.finditer(text):
+            if any(g.start <= match.start() < g.end for g in gpus) or name in fields:
+                continue
+            words = clause(text, match.start(), match.end())
+            if says("sufficiency", words) or says("current", words) or says("count_asked", words):
+                continue
+            number = int(match.group(1))
+            before, after = text[max(0, match.start() - 14) : match.start()], text[match.end(1) : match.end() + 6]
+            if number < 1:
+                continue
+            if name == "gpu_count" and (_AT_LEAST.search(before) or re.search(r"以上|or more|\+", after)):
+                fields["min_gpus"] = number
+            elif name == "gpu_count" and (
+                _AT_MOST.search(before) or re.search(r"以下|以内|まで|or (?:less|fewer)", after)
+            ):
+                fields["max_gpus"] = number
+            elif name == "gpu_count" or number > 1:
+                fields[name] = number
+    return fields

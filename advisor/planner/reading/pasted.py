@@ -1,0 +1,44 @@
+"""Pasted program output inside a turn: found by the shape of its lines, so that a question is read without it."""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"```[^\n`]{0,40}\n(.*?)(?:```|\Z)", re.DOTALL)
+_LINE = re.compile(
+    r"NCCL (?:INFO|WARN|ERROR)|NET/(?:IB|Socket|OFI)|^\s*GPU\d+\s|^\s*mlx5_\d+|^\s*NIC\d|\b(?:NV\d{1,2}|PIX|PXB|PHB|SYS|NODE)\b.*\b(?:NV\d{1,2}|PIX|PXB|PHB|SYS|NODE|X)\b"
+    r"|^\s*(?:Traceback|File \"|  File )|^\s*at [\w.$]+\(|^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\[\s*\d+\.\d+\]|^\w{3} +\d+ \d\d:\d\d:\d\d|^\s*#\s|^\s*\d+\s+\d+\s+(?:float|half|bfloat16|int)"
+    r"|^\s*(?:Link|Port|CA|State|Physical state|hca_id|provider|fabric|domain|version|type|protocol)\b.*:|\b(?:RuntimeError|OutOfMemoryError|CUDA error|torch\.\w+Error|AssertionError|ncclSystemError|ncclInternalError)\b"
+    r"|^\s*[|+][-=|+\w\s./%:]{20,}$|^\s*(?:ibv|fi)_|\[rank\d+\]|^\s*(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\b|\(\w+\.(?:cc|cu|c|cpp|py):\d+\)|^\w[\w.-]*:\d+:\d+ \[\d\]|^\s*Legend:|^\s*Link \d+:|^(?:\$|root@|ubuntu@|#) ?\S+"
+)
+_SHELL = re.compile(r"^\s*(?:\$|>|#)\s*(?:nvidia-smi|rocm-smi|ib\w+|fi_info|mpirun|torchrun|\./|NCCL_)")
+_FEW = 3
+
+
+def split(text: str) -> tuple[str, str | None]:
+    """(the question, the pasted part or None). At least three loggy lines, or a code fence that holds one, make a log."""
+    logs: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        body = match.group(1)
+        if any(_LINE.search(line[:400]) for line in body.splitlines()[:200]):
+            logs.append(body.strip("\n"))
+            return "\n"
+        return match.group(0)
+
+    rest = _FENCE.sub(take, text) if "```" in text else text
+    lines = rest.splitlines()
+    loggy = [bool(_LINE.search(line[:400]) or _SHELL.match(line)) for line in lines]
+    if sum(loggy) >= _FEW:
+        first, last = loggy.index(True), len(loggy) - 1 - loggy[::-1].index(True)
+        inside = [i for i in range(first, last + 1) if loggy[i] or _near(loggy, i) or not lines[i].strip()]
+        chosen = set(inside)
+        logs.append("\n".join(lines[i] for i in inside))
+        rest = "\n".join(line for i, line in enumerate(lines) if i not in chosen)
+    pasted = "\n".join(part for part in logs if part.strip())
+    return (rest.strip(), pasted) if pasted else (text, None)
+
+
+def _near(loggy: list[bool], i: int) -> bool:
+    """Lines between log lines two or fewer apart belong to the log."""
+    return any(loggy[max(0, i - 2) : i]) and any(loggy[i + 1 : i + 3])
