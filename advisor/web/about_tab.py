@@ -34,7 +34,7 @@ def build_about(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, tab
     """Lay out the tab inside the open Blocks."""
     shown = gr.HTML(elem_id="about")
     gr.on(
-        [tab.select, lang.change],
+        [tab.select, lang.input],
         lambda lang: about_html(advisor, settings, lang),
         [lang],
         shown,

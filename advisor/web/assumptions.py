@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from advisor.answer import Answer, Constraints, Precision, Workload, WorkloadKind
 from advisor.errors import BadRequest
+from advisor.web.numbers import amount_text, parse_amount
 from advisor.web.words import known, word
 
 Kind = Literal["choice", "number", "text", "list", "three"]
@@ -73,15 +74,15 @@ def is_shown(field: Field, answer: Answer | None) -> bool:
 
 
 def value_of(field: Field, answer: Answer | None) -> Any:
-    """The control's value: in the control's unit, lists joined by commas, `spot` as any, yes, no."""
+    """The control's value: amounts as text in the control's unit, lists joined by commas, `spot` as any, yes, no."""
     part = getattr(answer, field.part) if answer else None
     value = getattr(part, field.name) if part is not None else None
     if field.kind == "three":
         return "any" if value is None else "yes" if value else "no"
     if field.kind == "list":
         return ", ".join(value or ())
-    if field.kind == "number" and value is not None:
-        return value / field.unit if field.unit != 1 else value
+    if field.kind == "number":
+        return amount_text(None if value is None else value / field.unit)
     if value is None and field.kind == "text":
         return ""
     return value
@@ -102,19 +103,21 @@ def _parse(field: Field, raw: Any) -> Any:
     if field.kind == "list":
         return tuple(part.strip() for part in re.split(r"[,、，\n]", str(raw or "")) if part.strip())
     if field.kind == "number":
-        if raw in (None, ""):
+        amount = parse_amount(raw)
+        if amount is None:
             return None
-        number = float(raw) * field.unit
-        if not math.isfinite(number) or number < 0:
-            raise BadRequest(f"{field.name}: {raw} is no amount; give a number of zero or more.")
-        return round(number) if field.whole else number
+        return round(amount * field.unit) if field.whole else amount * field.unit
     return (str(raw).strip() or None) if raw is not None else None
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two control values mean the same."""
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return math.isclose(a, b, rel_tol=1e-9)
+def same(field: Field, a: Any, b: Any) -> bool:
+    """Whether two control values mean the same; an amount that cannot be read is a change (and refused later)."""
+    if field.kind == "number":
+        try:
+            x, y = parse_amount(a), parse_amount(b)
+        except BadRequest:
+            return False
+        return x == y or (x is not None and y is not None and math.isclose(x, y, rel_tol=1e-9))
     return (a or None) == (b or None)
 
 
@@ -123,7 +126,7 @@ def changed_fields(answer: Answer, values: Sequence[Any]) -> list[tuple[Field, A
     found = []
     for field, raw in zip(FIELDS, values, strict=True):
         old = value_of(field, answer)
-        if is_shown(field, answer) and not same(old, raw):
+        if is_shown(field, answer) and not same(field, old, raw):
             found.append((field, old, raw))
     return found
 
@@ -169,8 +172,6 @@ def shown_value(field: Field, value: Any, lang: str) -> str:
         return word("unset", lang)
     if field.kind in ("choice", "three"):
         return known(f"value.{value}", lang, str(value))
-    if isinstance(value, float):
-        return f"{value:,.6g}"
     return str(value)
 
 

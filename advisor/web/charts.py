@@ -47,17 +47,18 @@ def charts(answer: Answer | None, lang: str) -> list[Chart]:
     return [chart for chart in made if chart is not None]
 
 
-def _layout(x: str, y: str, **more: Any) -> dict[str, Any]:
+def _layout(title: str, x: str, y: str, **more: Any) -> dict[str, Any]:
     axis = {"gridcolor": "rgba(128,128,128,0.22)", "zeroline": False, "automargin": True}
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 56, "r": 16, "t": 12, "b": 44},
-        "height": 300,
+        "title": {"text": title, "x": 0, "xref": "paper", "y": 0.98, "yanchor": "top", "font": {"size": 14}},
+        "margin": {"l": 56, "r": 16, "t": 74, "b": 44},
+        "height": 330,
         "colorway": list(PALETTE),
         "font": {"family": "system-ui, sans-serif", "size": 12},
         "hoverlabel": {"align": "left"},
-        "legend": {"orientation": "h", "y": -0.25, "x": 0},
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
         "xaxis": {**axis, "title": {"text": x}},
         "yaxis": {**axis, "title": {"text": y}, "rangemode": "tozero"},
         **more,
@@ -113,7 +114,7 @@ def cost_time(picks: Sequence[Pick], others: Any, lang: str) -> Chart | None:
                 "marker": {"size": 14, "symbol": ROLE_MARKS[pick.role], "color": PALETTE[i % len(PALETTE)]},
             }
         )
-    layout = _layout(word("chart.hours", lang), word("chart.cost", lang))
+    layout = _layout(word("chart.cost_time", lang), word("chart.hours", lang), word("chart.cost", lang))
     hours_all = [e.hours for _, e in known_picks] + [row["hours"] for row in dots]
     if hours_all and max(hours_all) > 20 * min(hours_all) > 0:
         layout["xaxis"]["type"] = "log"
@@ -160,7 +161,7 @@ def speed_by_nodes(series: Any, lang: str) -> Chart | None:
                 "hovertemplate": "%{x} · %{y:,.3s} tok/s<extra>" + _plain(name) + "</extra>",
             }
         )
-    layout = _layout(word("chart.nodes", lang), word("chart.tokens_per_s", lang))
+    layout = _layout(word("chart.speed_by_nodes", lang), word("chart.nodes", lang), word("chart.tokens_per_s", lang))
     layout["xaxis"].update({"tickvals": sorted({n for row in rows for n in row["nodes"]}), "type": "log"})
     return Chart("speed_by_nodes", {"data": data, "layout": layout}, word("chart.speed_by_nodes.caption", lang))
 
@@ -186,10 +187,15 @@ def communication(picks: Sequence[Pick], lang: str) -> Chart | None:
             ("chart.communication.bar", [share for _, share in rows], PALETTE[1]),
         )
     ]
-    layout = _layout(word("chart.step_share", lang), "", barmode="stack", height=110 + 44 * len(rows))
+    layout = _layout(
+        word("chart.communication", lang),
+        word("chart.step_share", lang),
+        "",
+        barmode="stack",
+        height=150 + 44 * len(rows),
+    )
     layout["xaxis"].update({"tickformat": ".0%", "range": [0, 1]})
     layout["yaxis"].update({"autorange": "reversed"})
-    layout["legend"]["y"] = -0.45
     return Chart("communication", {"data": bars, "layout": layout}, word("chart.communication.caption", lang))
 
 
@@ -225,7 +231,8 @@ def memory(picks: Sequence[Pick], lang: str) -> Chart | None:
                 "hovertemplate": "%{x:.0f} GB<extra></extra>",
             }
         )
-    layout = _layout(word("chart.memory", lang), "", barmode="stack", height=130 + 44 * len(rows))
+    layout = _layout(
+        word("chart.memory", lang), word("chart.gb", lang), "", barmode="stack", height=170 + 44 * len(rows)
+    )
     layout["yaxis"].update({"autorange": "reversed"})
-    layout["legend"]["y"] = -0.4
     return Chart("memory", {"data": data, "layout": layout}, word("chart.memory.caption", lang))

@@ -164,6 +164,12 @@ class ChatEvents:
             *panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=action != "show"),
         ]
 
+    def clear(self, session: Session, lang: str) -> list[Any]:
+        """The chat's own clear button: a new conversation; the old one stays in the browser's list."""
+        self.turns.stop(session)
+        fresh = Session()
+        return [fresh, *panel_updates(fresh, lang, self.turns.advisor, self.settings, choose_tab=True)]
+
     def vote(self, session: Session, lang: str, event: gr.LikeData) -> tuple[Any, ...]:
         """A thumb under an answer: written down at once; the row for a comment appears."""
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
@@ -294,6 +300,9 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
     share.click(None, [lang], None, js="() => window.advisorPage.share()", **AT_ONCE)
     export.click(events.export, [session, lang], exported, **AT_ONCE).then(
         None, [exported], None, js="(text) => window.advisorPage.download('conversation.md', text)", **AT_ONCE
+    )
+    chatbot.clear(events.clear, [session, lang], [session, *panel.outputs], **QUIET).then(
+        None, None, None, js="() => window.advisorPage.cleared()", **AT_ONCE
     )
     chatbot.like(events.vote, [session, lang], [feedback_row, voted, comment], **AT_ONCE)
     gr.on(

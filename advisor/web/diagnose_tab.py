@@ -95,8 +95,8 @@ def build_diagnose(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, 
         with gr.Column(scale=6, min_width=320):
             result = gr.HTML(elem_id="diagnosis")
 
-    def run(text: str, paths: list[str] | None, kind: str, lang: str) -> str:
-        return diagnose(advisor, text, paths, kind, lang)
+    def run(text: str | None, paths: list[str] | None, kind: str | None, lang: str) -> str:
+        return diagnose(advisor, text or "", paths, kind or "", lang)
 
     quiet: dict[str, Any] = {
         "api_visibility": "private",
@@ -104,7 +104,7 @@ def build_diagnose(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, 
         "concurrency_id": "diagnose",
     }
     gr.on(
-        [go.click, tab.select, lang.change],
+        [go.click, tab.select, lang.input],
         run,
         [pasted, files, instance, lang],
         result,

@@ -64,7 +64,7 @@ def build_guide(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, tab
             shown = gr.Markdown(elem_id="guide-text", sanitize_html=True, latex_delimiters=[])
 
     def search(text: str, lang: str, every: bool) -> str:
-        return search_html(advisor.passages if text.strip() else None, text, lang, every)
+        return search_html(advisor.passages if (text or "").strip() else None, text or "", lang, every)
 
     def open_entry(payload: str, lang: str) -> tuple[str, str]:
         try:
@@ -75,8 +75,8 @@ def build_guide(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, tab
 
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     limited = {**quiet, "concurrency_limit": settings.workers, "concurrency_id": "search"}
-    gr.on([query.submit, any_lang.input, tab.select, lang.change], search, [query, lang, any_lang], found, **limited)
-    gr.on([tab.select, lang.change], open_entry, [wish, lang], [shown, wish], **quiet)
+    gr.on([query.submit, any_lang.input, tab.select, lang.input], search, [query, lang, any_lang], found, **limited)
+    gr.on([tab.select, lang.input], open_entry, [wish, lang], [shown, wish], **quiet)
     wish_button.click(
         open_entry, [wish, lang], [shown, wish], js="(_, lang) => [window.advisorPage.takeEntry(), lang]", **quiet
     )

@@ -37,6 +37,7 @@ class SafeHeaders:
         self.app, self.max_body = app, max_body
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One ASGI connection."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
+import unicodedata
 from datetime import date
+
+from advisor.errors import BadRequest
 
 DASH = "–"
 
@@ -57,6 +62,35 @@ def hours(value: float | None, lang: str) -> str:
     if value < 1:
         return f"{number(value * 60, 2)}{units[0]}"
     return f"{number(value)}{units[1]}" if value < 96 else f"{number(value / 24)}{units[2]}"
+
+
+_AMOUNT = re.compile(r"\s*[$¥]?\s*([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)\s*([kmbt]?)\s*", re.I)
+_STEPS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+
+
+def parse_amount(raw: object) -> float | None:
+    """An amount typed by a person: `3,000`, `１２`, `$2.5`, `1.5k`; None where the field is empty.
+
+    Raises BadRequest where it is no amount of zero or more.
+    """
+    if raw is None or isinstance(raw, bool):
+        return None
+    if isinstance(raw, int | float):
+        if math.isfinite(raw) and raw >= 0:
+            return float(raw)
+        raise BadRequest(f"{raw} is no amount; give a number of zero or more.")
+    text = unicodedata.normalize("NFKC", str(raw)).strip()
+    if not text:
+        return None
+    found = _AMOUNT.fullmatch(text)
+    if not found:
+        raise BadRequest(f"{text[:40]!r} is no amount; give a number of zero or more.")
+    return float(found.group(1).replace(",", "")) * _STEPS[found.group(2).lower()]
+
+
+def amount_text(value: float | None) -> str:
+    """An amount as a field shows it: no thousands separators, nothing where it is unknown."""
+    return "" if value is None else f"{value:.10g}"
 
 
 def age_days(as_of: str, today: date | None = None) -> int | None:

@@ -8,7 +8,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 import gradio as gr
 from pydantic import ValidationError
 
+from advisor.errors import BadRequest
 from advisor.web import exports, render
+from advisor.web.numbers import parse_amount
 from advisor.web.words import Labels, known, word
 from knowledge.offers import OfferFilter
 
@@ -46,7 +48,7 @@ def shape(name: str) -> str:
 
 
 def filter_of(values: dict[str, Any]) -> OfferFilter:
-    """The filter that the form's values mean. Raises pydantic's ValidationError where a number is out of range."""
+    """The filter that the form's values mean. Raises BadRequest or pydantic's ValidationError where a value is not possible."""
     wanted: dict[str, Any] = {"limit": SHOWN}
     for name, value in values.items():
         kind = shape(name)
@@ -55,7 +57,7 @@ def filter_of(values: dict[str, Any]) -> OfferFilter:
         elif kind == "three":
             wanted[name] = {"yes": True, "no": False}.get(str(value))
         elif kind == "number":
-            wanted[name] = None if value in (None, "") else value
+            wanted[name] = parse_amount(value)
         elif value is not None:
             wanted[name] = value
     return OfferFilter(**wanted)
@@ -80,6 +82,8 @@ def search_html(advisor: Any, values: dict[str, Any], lang: str) -> str:
             lang,
             text=f"{known('filter.' + str(first['loc'][0]), lang, str(first['loc'][0]))}: {first['msg']}",
         )
+    except BadRequest as error:
+        return render.render("notice", lang, text=str(error))
     page = advisor.offers.search(wanted)
     return render.offers_html(page, lang, {"offers.csv": exports.offers_csv(list(page.offers))})
 
@@ -122,7 +126,7 @@ def build_offers(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, ta
     for name, control in zip(names, controls, strict=True):
         triggers += [control.submit, control.blur] if shape(name) == "number" else [control.input]
     gr.on(triggers, search, [lang, *controls], results, trigger_mode="always_last", **limited)
-    gr.on([tab.select, lang.change], opened, [lang, *controls], [*controls, results], **limited)
+    gr.on([tab.select, lang.input], opened, [lang, *controls], [*controls, results], **limited)
     empty = OfferFilter()
     blank = {
         name: "any" if shape(name) == "three" else [] if shape(name) == "many" else getattr(empty, name)
@@ -141,6 +145,6 @@ def _control(name: str, labels: Labels) -> Any:
     if kind == "flag":
         return gr.Checkbox(value=False, **common)
     if kind == "number":
-        return gr.Number(value=None, minimum=0, **common)
+        return gr.Textbox(value="", max_length=20, **common)
     value = "any" if kind == "three" else OfferFilter.model_fields[name].default
     return gr.Dropdown(choices=_choices(name, "en"), value=value, **common)

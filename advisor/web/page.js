@@ -167,6 +167,10 @@
     drawHistory();
     if (composer()) composer().focus();
   };
+  const cleared = () => {
+    current.id = "";
+    drawHistory();
+  };
   const drawHistory = () => {
     const list = by("history-items");
     if (!list) return;
@@ -337,6 +341,16 @@
     if (chat && !chat.hasAttribute("tabindex")) chat.setAttribute("tabindex", "0");
   };
 
+  /* A phone shows its number keys for amounts. */
+  document.addEventListener(
+    "focusin",
+    (event) => {
+      const field = event.target.closest && event.target.closest(".amount");
+      if (field && event.target.matches("input, textarea")) event.target.inputMode = "decimal";
+    },
+    true
+  );
+
   const ready = () => {
     applyTheme();
     document.documentElement.lang = lang();
@@ -362,6 +376,7 @@
     ready,
     keep,
     newChat,
+    cleared,
     share,
     download,
     takeWish: () => wish,

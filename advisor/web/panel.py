@@ -54,7 +54,10 @@ def build_panel(labels: Labels) -> Panel:
             for name in CHART_NAMES:
                 title = f"chart.{name}"
                 plots.append(
-                    labels.add(gr.Plot(label=labels.say(title), visible=False, elem_id=f"chart-{name}"), label=title)
+                    labels.add(
+                        gr.Plot(label=labels.say(title), show_label=False, visible=False, elem_id=f"chart-{name}"),
+                        label=title,
+                    )
                 )
                 captions.append(gr.HTML(visible=False, elem_classes="caption"))
         with labels.add(
@@ -75,14 +78,12 @@ def _control(field: Field, labels: Labels) -> Any:
         "visible": False,
         "min_width": 150,
         "elem_id": f"field-{field.name}",
-        "elem_classes": "assumption",
+        "elem_classes": ["assumption", "amount"] if field.kind == "number" else ["assumption"],
     }
     if field.kind == "choice":
         return gr.Dropdown(choices=list(field.choices), value=None, **common)
     if field.kind == "three":
         return gr.Dropdown(choices=list(field.choices), value="any", **common)
-    if field.kind == "number":
-        return gr.Number(value=None, minimum=0, **common)
     return gr.Textbox(value="", max_length=200, **common)
 
 

@@ -151,6 +151,7 @@ class Opening:
         self._lifespan: Any = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One ASGI connection."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif self._app is not None:
