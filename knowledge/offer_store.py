@@ -155,6 +155,21 @@ class OfferStore:
         )
         return [name for (name,) in rows]
 
+    def values(self, column: str) -> list[str]:
+        """The distinct values of a text column, most frequent first; what nobody stated is left out. Errors: KeyError."""
+        if column not in _DICTIONARIES:
+            raise KeyError(column)
+        rows = (
+            self._connection()
+            .cursor()
+            .execute(
+                f"SELECT {column}::VARCHAR AS v, count(*) AS n FROM offers "
+                f"WHERE {column} IS NOT NULL AND {column}::VARCHAR NOT IN ('', 'unknown') GROUP BY v ORDER BY n DESC, v"
+            )
+            .fetchall()
+        )
+        return [value for value, _ in rows]
+
     def sources(self) -> list[CatalogueInfo]:
         """Each source with its rows, the newest date it states, and when its rows last changed in this store."""
         rows = (
@@ -182,8 +197,8 @@ class OfferStore:
 
     # ------------------------------------------------------------------ writing
 
-    def replace(self, provider: str, catalogue: str, offers: Iterable[Offer]) -> Changes:
-        """Put these offers in the place of the provider's rows of this catalogue, in one step.
+    def replace(self, provider: str | None, catalogue: str, offers: Iterable[Offer]) -> Changes:
+        """Put these offers in the place of the provider's rows of this catalogue, in one step; None stands for all providers.
 
         A row of another catalogue with the same id gives way, so that one offer is never there twice. Re-ingesting the same
         rows changes nothing. Errors: StoreUnavailable for a shared table or an unwritable folder.
@@ -197,14 +212,15 @@ class OfferStore:
             mine = {
                 key: offer
                 for key, offer in current.items()
-                if (provider in (offer.provider, offer.broker) and offer.catalogue == catalogue) or key in incoming
+                if key in incoming or (offer.catalogue == catalogue and provider in (None, offer.broker or offer.provider))
             }
             changes = _compare(mine, incoming)
             if changes.new or changes.gone or changes.updated:
                 kept = [offer for key, offer in current.items() if key not in mine]
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 changed = {**self._meta.get("changed", {}), **{offer.source: now for offer in incoming.values()}}
-                dropped = set(self._meta.get("replaced", [])) | {f"{provider}\t{catalogue}"}
+                owners = {offer.broker or offer.provider for offer in incoming.values()} | ({provider} if provider else set())
+                dropped = set(self._meta.get("replaced", [])) | {f"{owner}\t{catalogue}" for owner in owners}
                 self._write(
                     [*kept, *incoming.values()], {**self._meta, "changed": changed, "replaced": sorted(dropped)}
                 )
@@ -344,7 +360,8 @@ def _open_where(terms: list[Condition]) -> tuple[str, tuple[object, ...]]:
 
 
 def _owners(offer: Offer) -> set[tuple[str, ...]]:
-    return {(name, offer.catalogue) for name in (offer.provider, offer.broker) if name}
+    """Who brought this row: the seller and the catalogue, as `replace` notes them."""
+    return {(offer.broker or offer.provider, offer.catalogue)}
 
 
 def _price_order(offer: Offer) -> tuple[bool, float, bool, float, str]:
