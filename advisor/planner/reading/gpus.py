@@ -277,6 +277,8 @@ def _role(text: str, mention: GpuMention) -> Role:
     before = text[max(0, mention.start - 40) : mention.start]
     if says("candidate_before", before):
         return "candidate"
+    if says("failed", text) and not says("request", words):
+        return "current"
     return "wanted"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from advisor.planner.reading.phrases import says
+from advisor.planner.reading.phrases import hits, says
 from advisor.planner.reading.result import GpuMention
 
 _COUNT_EN = re.compile(r"(?<![\d.$x-])(\d{1,4})[ -]?(?:x )?(?:gpus?|cards?)(?![a-z])")
@@ -60,10 +60,17 @@ def count_fields(text: str, gpus: tuple[GpuMention, ...], lang: str) -> dict[str
             break
     if not fields:
         fields |= _loose(text, gpus)
-    if says("one_node", text):
+    if one_node(text):
         fields["max_nodes"] = 1
         fields.pop("nodes", None)
     return fields
+
+
+def one_node(text: str) -> bool:
+    """Whether the turn wants everything in one machine; asking whether one is enough is no such wish."""
+    from advisor.planner.reading.gpus import clause
+
+    return any(not says("sufficiency", clause(text, hit.start, hit.end)) for hit in hits("one_node", text))
 
 
 def _of_mention(text: str, gpu: GpuMention) -> dict[str, int]:
@@ -95,6 +102,11 @@ def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
                 continue
             words = clause(text, match.start(), match.end())
             if says("sufficiency", words) or says("current", words) or says("count_asked", words):
+                continue
+            if says(
+                "each_job",
+                text[max(0, match.start() - 16) : match.start()] + "§" + text[match.end(1) : match.end(1) + 12],
+            ):
                 continue
             number = int(match.group(1))
             before, after = text[max(0, match.start() - 14) : match.start()], text[match.end(1) : match.end() + 6]

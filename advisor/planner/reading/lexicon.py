@@ -77,9 +77,13 @@ class Lexicon:
 
 
 def spaced(alias: str) -> str:
-    """A pattern for a name that also matches it with hyphens, spaces or nothing between its parts ("RTX4090", "rtx-4090")."""
+    """A pattern for a name that also matches it with hyphens, spaces or nothing between its parts ("RTX4090", "rtx-4090").
+
+    No space may part "A" from its number, for "a 100 GPU cluster" names no A100, nor a letter from a single digit.
+    """
     parts = re.findall(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z0-9\-_.()]+", alias.lower())
-    body = r"[\s\-_.]?".join(re.escape(part) for part in parts)
+    joint = r"[\-_]?" if re.match(r"a\d|[a-z]\d(?!\d)", alias.lower()) else r"[\s\-_.]?"
+    body = joint.join(re.escape(part) for part in parts)
     return body
 
 
@@ -153,7 +157,7 @@ def _providers() -> dict[str, str]:
     for row in _rows(_KNOWLEDGE / "providers.csv"):
         for alias in (row["provider"], row["name"], row["name_ja"], *row["aliases"].split("|")):
             alias = normalize(re.sub(r"\s*[(（].*", "", alias))
-            if alias:
+            if len(alias) > 2:
                 found.setdefault(alias, row["provider"])
     return found
 

@@ -11,18 +11,18 @@ from advisor.planner.reading.result import GpuMention, Premise
 _SENTENCE = re.compile(r"[^。!！?？\n]+[。!！?？\n]?")
 
 
-def link_fields(text: str, asks: bool) -> dict[str, Any]:
-    """`nvlink`, `internode`, `fabrics` as conditions. `asks` is True where the turn asks about links rather than for a machine."""
+def link_fields(text: str) -> dict[str, Any]:
+    """`nvlink`, `internode`, `fabrics` as conditions of a request for machines."""
     fields: dict[str, Any] = {}
     if says("nvlink_no", text):
         fields["nvlink"] = None
-    elif not asks and _wants(text, "nvlink_yes"):
+    elif _wants(text, "nvlink_yes"):
         fields["nvlink"] = True
     if says("ib_no", text):
         fields["internode"], fields["fabrics"] = None, ()
-    elif not asks and _wants(text, "rdma_yes"):
+    elif _wants(text, "rdma_yes"):
         fields["internode"] = "rdma"
-    elif not asks and _wants(text, "ib_yes"):
+    elif _wants(text, "ib_yes"):
         fields["internode"], fields["fabrics"] = "infiniband", ("infiniband",)
     return fields
 

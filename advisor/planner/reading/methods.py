@@ -44,6 +44,8 @@ def read_kind(text: str, model: ModelMention | None, seq_len: float | None, prev
     kinds = {hit.value for hit in found}
     kind = best.value
     moe = says("moe", text) or _is_moe(model)
+    if kind in ("lora", "qlora", "diffusion_train") and says("both", text) and says("video_job", text):
+        return "video"
     image = model is not None and model.model is not None and model.model.kind in ("diffusion_image", "diffusion_video")
     trains = bool(kinds & {"train", "full_ft"})
     if (

@@ -121,21 +121,20 @@ def _read(
         + len(engines),
     )
     found = guess(norm, signals)
-    asks_links = found.intent in ("explain", "troubleshoot", "refuse")
     workload_fields, sources = _workload_fields(norm, model, numbers, method, kind or old_kind, before)
-    if found.intent == "refuse":
-        workload_fields, kind, hard, counts = {}, None, {}, {}
     workload, job_changes = _merge_job(before, workload_fields, kind, sources, found, norm)
-    constraints, changes = _merge_conditions(
-        before, norm, found, lang,
-        {**hard, **counts, **provider_fields(providers), **places, **money.fields, **link_fields(norm, asks_links),
-         **({"spot": spot} if spot is not None else {}), **({"sort": sort} if sort else {}),
-         **({"instance_types": known_types} if known_types else {}), **_memory(numbers, kind, gpus)},
-        job_changed=bool({"kind", "params_b"} & set(job_changes)) and before is not None,
-    )  # fmt: skip
+    conditions: dict[str, Any] = {**provider_fields(providers), **places}
+    if found.intent not in ("explain", "troubleshoot"):
+        conditions |= {**hard, **counts, **money.fields, **link_fields(norm), **_memory(numbers, gpus)}
+        conditions |= {"spot": spot} if spot is not None else {}
+        conditions |= {"sort": sort} if sort else {}
+        conditions |= {"instance_types": known_types} if known_types else {}
+    job_changed = bool({"kind", "params_b"} & set(job_changes)) and before is not None
+    constraints, changes = _merge_conditions(before, norm, found, conditions, job_changed=job_changed)
     answer_lang = language.asked_for(norm) or ("en" if lang == "en" else "ja")
+    gpus = _by_intent(gpus, found.intent)
     current = tuple(g for g in gpus if g.role == "current")
-    candidates = tuple(g for g in gpus if g.role == "candidate")
+    candidates = tuple(g for g in gpus if g.role in ("candidate", "topic"))
     unknown_gpus = tuple(dict.fromkeys(g.gpu for g in gpus if not g.known and g.gpu))
     mentions = Mentions(
         gpus=gpus,
@@ -196,7 +195,8 @@ def _workload_fields(
             sources["model"] = "stated"
         fields = {name: value for name, value in fields.items() if value is not None or name == "model"}
     for name in _NUMBER_FIELDS:
-        value = next((q.value for q in numbers if q.meaning == name), None)
+        values = [q.value for q in numbers if q.meaning == name]
+        value = max(values) if name == "concurrency" and values else next(iter(values), None)
         if value is not None:
             fields[name] = int(min(value, 10**9)) if name in _WHOLE else value
             sources[name] = "stated"
@@ -238,15 +238,23 @@ def _merge_job(
     return job, changed
 
 
-def _memory(numbers: tuple[Quantity, ...], kind: str | None, gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
+def _memory(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
     value = next((q.value for q in numbers if q.meaning == "min_gpu_memory_gb"), None)
     bare = next((g.memory_gb for g in gpus if g.gpu is None and g.role == "wanted"), None)
     best = max(filter(None, (value, bare)), default=None)
     return {"min_gpu_memory_gb": best} if best and best <= 2000 else {}
 
 
+def _by_intent(gpus: tuple[GpuMention, ...], intent: str) -> tuple[GpuMention, ...]:
+    """An explanation only speaks of hardware, and trouble is with hardware in use: neither asks for it."""
+    role = {"explain": "topic", "troubleshoot": "current"}.get(intent)
+    if role is None:
+        return gpus
+    return tuple(g.model_copy(update={"role": role}) if g.role == "wanted" else g for g in gpus)
+
+
 def _merge_conditions(
-    before: Reading | None, norm: str, found: Guess, lang: Any, fields: dict[str, Any], *, job_changed: bool
+    before: Reading | None, norm: str, found: Guess, fields: dict[str, Any], *, job_changed: bool
 ) -> tuple[Constraints, list[str]]:
     old = before.constraints if before else Constraints()
     if found.intent == "refuse" or (before is not None and found.intent in ("explain", "troubleshoot")):
