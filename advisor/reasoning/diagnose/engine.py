@@ -9,10 +9,10 @@ from advisor.messages import catalogue
 from advisor.messages import text as say
 
 from . import bandwidth, lines, picture, sold, tables, verdict
+from .dispatch import Dispatcher
 from .facts import Reading
 from .lines import Place
 from .model import Diagnosis, Lang, Problem, Severity
-from .readers import READERS, SignalReader
 from .rules import RULES, Finding
 from .rules.network import uses_rdma
 
@@ -27,30 +27,17 @@ MAX_LINE = 20_000
 def read(texts: Texts) -> Reading:
     """One pass over all texts. Memory does not grow with their size beyond what is found in them."""
     reading = Reading()
-    readers = [kind(reading) for kind in READERS]
-    signals = SignalReader(reading)
-    tests = [(reader, reader.hints) for reader in readers]
+    dispatcher = Dispatcher(reading)
     place = Place()
     pairs = texts.items() if isinstance(texts, Mapping) else texts
     for name, body in pairs:
         place.file, place.number = name, 0
-        for reader in readers:
-            reader.begin()
+        dispatcher.begin()
         for raw in lines.split(body) if isinstance(body, str) else body:
             place.number += 1
-            if len(raw) > MAX_LINE:
-                raw = raw[:MAX_LINE]
-            place.raw = raw
-            text = lines.plain(raw)
-            if "NCCL INFO" in text and " via " in text and "->" in text:
-                readers[0].feed(text, place)
-                continue
-            for reader, hints in tests:
-                if reader.open or any(hint in text for hint in hints):
-                    reader.feed(text, place)
-            signals.feed(text, place)
-        for reader in readers:
-            reader.end()
+            place.raw = raw if len(raw) <= MAX_LINE else raw[:MAX_LINE]
+            dispatcher.feed(lines.plain(place.raw), place)
+        dispatcher.end()
     return reading
 
 

@@ -108,7 +108,7 @@ def node_count(reading: Reading) -> Nodes:
     total, local = reading.nranks, reading.local_ranks
     if total and local and total > local:
         return "several"
-    if total and total > 16:
+    if total and total > max(8, *(len(m.gpus()) for m in reading.matrices), *(len(d) for d in reading.local_devices.values()), 0):
         return "several"
     if any(row.nodes and row.nodes > 1 for row in reading.tests):
         return "several"

@@ -21,6 +21,10 @@ _RING_GDR = re.compile(r"use ring PXN \d GDR (\d)")
 _RANK = re.compile(r"\brank (\d+) n[rR]anks (\d+)")
 _TOPOLOGY = re.compile(r"nNodes (\d+)(?: localRanks (\d+))?")
 _DEVICE = re.compile(r"\bcudaDev (\d+)")
+_RING = re.compile(r"Channel \d+/\d+ :((?:\s+\d+){2,})\s*$")
+_LAUNCH = re.compile(
+    r"(?:--nnodes|--num_nodes|--nodes|--num_machines|NNODES|SLURM_(?:JOB_)?(?:NUM_NODES|NNODES))[= ]\"?(\d+)\b|\bnnodes['\"]?\s*[:=]\s*(\d+)"
+)
 _NVLS_CHANNELS = re.compile(r"\b(\d+) nvls channels")
 _VERSION = re.compile(r"\b(NCCL|RCCL) version (\d[\w.+\-]*)")
 _PROVIDER = re.compile(r"Selected [Pp]rovider is ([\w;]+)(?:.*?\(found (\d+) nics?\))?")
@@ -31,12 +35,13 @@ _HOST_STOP = {"INFO", "WARN", "http", "https", "tcp"}
 class NcclReader(Reader):
     """One pass over the log; equal channel lines of a host are counted, not kept."""
 
-    hints = ("NCCL", "RCCL", "#  Rank", " nvls channels", " via NET/", "cudaDev ")
+    hints = ("NCCL", "RCCL", " Pid ", " nvls channels", " via NET/", "cudaDev ", "nnodes", "NNODES", "--nodes", "num_machines", "num_nodes")
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
         self._seen: set[tuple[str, str]] = set()
         self._anonymous = "?"
+        self._heads: dict[str, str] = {}
 
     def begin(self) -> None:
         """A host that a line does not name is that of the file."""
@@ -50,18 +55,22 @@ class NcclReader(Reader):
             self._rank(int(found.group(1)), found.group(2), int(found.group(3)), place)
             reading.kind("nccl-tests header")
             return
-        head = _HEAD.search(text) if "NCCL" in text else None
-        if head and (head.group(1) in _HOST_STOP or head.group(1).isdigit()):
-            head = None
-        host = head.group(1) if head else self._anonymous
-        if head:
-            self._host(host, int(head.group(4)), place)
+        if "odes" in text or "NNODES" in text or "num_machines" in text:
+            for found in _LAUNCH.finditer(text):
+                reading.nnodes = max(reading.nnodes or 0, int(found.group(1) or found.group(2)))
+            if "NCCL" not in text:
+                return
+        host = self._host_of(text, place)
         if " via " in text and "->" in text:
             self._channel(text, host, place)
             return
         reading.kinds.setdefault("NCCL log")
         if "nranks" in text or "nRanks" in text:
             self._ranks(text, host, place)
+        elif "Channel " in text and (found := _RING.search(text)):
+            ring = [int(rank) for rank in found.group(1).split()]
+            if sorted(ring) == list(range(len(ring))):
+                reading.nranks = max(reading.nranks or 0, len(ring))
         if "NET" in text or "Using network" in text or "HCA" in text:
             self._network(text, host, place)
         if "NVLS" in text or "nvls" in text or "MNNVL" in text:
@@ -70,6 +79,25 @@ class NcclReader(Reader):
             reading.gdr_ring.setdefault(found.group(1) != "0", place.evidence(found.group(0)))
         if "version" in text and (found := _VERSION.search(text)):
             reading.versions.setdefault(found.group(1), found.group(2))
+
+    def _host_of(self, text: str, place: Place) -> str:
+        """The host that the line names; heads (`host:pid:thread [device]`) repeat, so each is taken apart once."""
+        at = text.find(" NCCL ")
+        if at < 0:
+            return self._anonymous
+        head = text[: at + 1]
+        known = self._heads.get(head)
+        if known is not None:
+            return known
+        found = _HEAD.search(head)
+        if found is None or found.group(1) in _HOST_STOP or found.group(1).isdigit():
+            host = self._anonymous
+        else:
+            host = found.group(1)
+            self._host(host, int(found.group(4)), place)
+        if len(self._heads) < 50_000 and len(head) < 200:
+            self._heads[head] = host
+        return host
 
     def _host(self, host: str, device: int, place: Place) -> None:
         devices = self.reading.local_devices.get(host)
@@ -98,8 +126,7 @@ class NcclReader(Reader):
 
     def _channel(self, text: str, host: str, place: Place) -> None:
         at = text.find(" via ")
-        tail = text[at - 12 : at] + text[at:]
-        key = (host, tail)
+        key = (host, text[max(0, at - 10) :])
         if key in self._seen:
             return
         if len(self._seen) < 200_000:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -73,14 +74,14 @@ class SettingReader(Reader):
 
 
 @cache
-def signal_rows() -> tuple[tuple[str, str, re.Pattern[str] | None, bool], ...]:
-    """(signal, text to look for, pattern or None, whether a comment or prose line counts) of data/signals.csv."""
+def signal_rows() -> tuple[tuple[str, str, re.Pattern[str] | None, str], ...]:
+    """(signal, text to look for, pattern or None, kind of output or "") of data/signals.csv."""
     rows = []
     with (DATA / "signals.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             pattern = re.compile(row["pattern"]) if row["pattern"] else None
             rows.append((row["signal"], row["text"], pattern, row["kind"]))
-    return tuple(rows)  # type: ignore[arg-type]
+    return tuple(rows)
 
 
 class SignalReader(Reader):
@@ -91,13 +92,22 @@ class SignalReader(Reader):
         self._rows = signal_rows()
         self._counts: dict[str, int] = {}
 
+    def needles(self) -> list[tuple[int, str]]:
+        """(row number, text that a line must hold) of every signal."""
+        return [(number, row[1]) for number, row in enumerate(self._rows)]
+
     def feed(self, text: str, place: Place) -> None:
-        """Look for every signal that has not been seen often enough."""
-        for name, needle, pattern, kind in self._rows:
+        """Look for every signal."""
+        self.feed_rows(range(len(self._rows)), text, place)
+
+    def feed_rows(self, numbers: Iterable[int], text: str, place: Place) -> None:
+        """Look for some signals, each until it has been seen often enough."""
+        for number in numbers:
+            name, needle, pattern, kind = self._rows[number]
             if needle in text and self._counts.get(name, 0) < 8:
                 if pattern is not None and not pattern.search(text):
                     continue
                 self._counts[name] = self._counts.get(name, 0) + 1
                 self.reading.signal(name, place.evidence(needle))
                 if kind:
-                    self.reading.kind(str(kind))
+                    self.reading.kind(kind)
