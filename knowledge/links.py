@@ -121,14 +121,17 @@ def named_gpu(provider: str, instance_type: str) -> tuple[str | None, str | None
     return gpu, variant
 
 
-def board_form(provider: str, instance_type: str, gpu: str, gpu_count: float, region: str = "unknown") -> str | None:
-    """The board form that the rows give for this GPU in this instance type, or None."""
-    for rule in _instance_rules().get(provider, ()):
-        form = rule.facts.get("is_variant")
-        if form is None or rule.variant or rule.facts.get("is_gpu") not in (None, gpu):
-            continue
-        if rule.fits(provider, instance_type, gpu, "unknown", gpu_count, region):
-            return form
+def board_form(
+    provider: str, instance_type: str, gpu: str, gpu_count: float, region: str = "unknown", broker: str | None = None
+) -> str | None:
+    """The board form that the rows give for this GPU in this instance type, the maker's rows before the seller's, or None."""
+    for owner in (provider, broker) if broker else (provider,):
+        for rule in _instance_rules().get(owner, ()):
+            form = rule.facts.get("is_variant")
+            if form is None or rule.variant or rule.facts.get("is_gpu") not in (None, gpu):
+                continue
+            if rule.fits(owner, instance_type, gpu, "unknown", gpu_count, region):
+                return form
     return None
 
 

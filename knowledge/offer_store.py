@@ -203,28 +203,35 @@ class OfferStore:
         A row of another catalogue with the same id gives way, so that one offer is never there twice. Re-ingesting the same
         rows changes nothing. Errors: StoreUnavailable for a shared table or an unwritable folder.
         """
+        return self.replace_all([(provider, catalogue, list(offers))])[0]
+
+    def replace_all(self, parts: list[tuple[str | None, str, list[Offer]]]) -> list[Changes]:
+        """Several replacements (provider, catalogue, offers), written together: all of them are seen at once, or none."""
         if self._source is not None:
             raise StoreUnavailable("A shared offers table is read only; ingest into a home folder of its own.")
-        incoming = {offer.offer_id: offer for offer in offers}
         with self._lock, locked(self._path.parent):
             self._stamp = None
             current = {offer.offer_id: offer for offer in self.all()}
-            mine = {
-                key: offer
-                for key, offer in current.items()
-                if key in incoming or (offer.catalogue == catalogue and provider in (None, offer.broker or offer.provider))
-            }
-            changes = _compare(mine, incoming)
-            if changes.new or changes.gone or changes.updated:
-                kept = [offer for key, offer in current.items() if key not in mine]
-                now = datetime.now(UTC).isoformat(timespec="seconds")
-                changed = {**self._meta.get("changed", {}), **{offer.source: now for offer in incoming.values()}}
-                owners = {offer.broker or offer.provider for offer in incoming.values()} | ({provider} if provider else set())
-                dropped = set(self._meta.get("replaced", [])) | {f"{owner}\t{catalogue}" for owner in owners}
-                self._write(
-                    [*kept, *incoming.values()], {**self._meta, "changed": changed, "replaced": sorted(dropped)}
-                )
-            return changes
+            changed, replaced = dict(self._meta.get("changed", {})), set(self._meta.get("replaced", []))
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            found = []
+            for provider, catalogue, offers in parts:
+                incoming = {offer.offer_id: offer for offer in offers}
+                mine = {
+                    key: offer
+                    for key, offer in current.items()
+                    if key in incoming or _is_of(offer, provider, catalogue)
+                }
+                changes = _compare(mine, incoming)
+                found.append(changes)
+                if changes.new or changes.gone or changes.updated:
+                    current = {key: offer for key, offer in current.items() if key not in mine} | incoming
+                    changed |= {offer.source: now for offer in incoming.values()}
+                    replaced |= {"\t".join(owner) for offer in incoming.values() for owner in _owners(offer)}
+                    replaced |= {f"{provider}\t{catalogue}"} if provider else set()
+            if any(changes.new or changes.gone or changes.updated for changes in found):
+                self._write(list(current.values()), {**self._meta, "changed": changed, "replaced": sorted(replaced)})
+            return found
 
     def _build(self) -> None:
         digest = shipped_digest()
@@ -357,6 +364,10 @@ def _open_where(terms: list[Condition]) -> tuple[str, tuple[object, ...]]:
     links = [term for term in terms if term.open_sql]
     sql = " AND ".join([*parts, f"({' OR '.join(str(term.open_sql) for term in links)})"])
     return sql, tuple(params)
+
+
+def _is_of(offer: Offer, provider: str | None, catalogue: str) -> bool:
+    return offer.catalogue == catalogue and provider in (None, offer.broker or offer.provider)
 
 
 def _owners(offer: Offer) -> set[tuple[str, ...]]:

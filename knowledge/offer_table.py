@@ -48,26 +48,13 @@ def offer_id(
     region: str,
     spot: bool,
     gpu: str,
-    gpu_variant: str = "unknown",
-    gpu_count: float = 1,
+    gpu_count: float,
     gpu_memory_gb: float | None = None,
     broker: str | None = None,
-    detail: str = "",
 ) -> str:
-    """A stable id: the same offer has the same one in every ingest, whatever its price or date. `detail` tells twins apart."""
+    """A stable id: the same offer has the same one in every ingest, whatever its price, date or what is learned of its links."""
     memory = "" if gpu_memory_gb is None else f"{gpu_memory_gb:g}"
-    parts = (
-        provider,
-        instance_type,
-        region,
-        "spot" if spot else "",
-        gpu,
-        gpu_variant,
-        f"{gpu_count:g}",
-        memory,
-        broker,
-        detail,
-    )
+    parts = (provider, instance_type, region, "spot" if spot else "", gpu, f"{gpu_count:g}", memory, broker)
     digest = hashlib.sha256("\x1f".join(part or "" for part in parts).encode()).hexdigest()
     return f"{provider}-{digest[:12]}"
 
@@ -87,16 +74,19 @@ def make_offer(
     spot: bool = False,
     price_usd_hour: float | None = None,
     broker: str | None = None,
-    detail: str = "",
+    link_type: str | None = None,
     **more: Any,
 ) -> Offer:
     """An Offer with its id, price a GPU, place and link facts filled in.
 
-    Link fields given in `more` (what a private contract states) are kept; the others are joined from the tables of links.
+    `link_type` is the maker's own name of the instance type, where a broker gives it another. Link fields given in `more`
+    (what a private contract states) are kept; the others are joined from the tables of links.
     """
     region = region or "unknown"
     place = locate(region, provider)
-    links = join_links(provider, instance_type, gpu, gpu_variant, gpu_count, region, broker)
+    links = join_links(provider, link_type or instance_type, gpu, gpu_variant, gpu_count, region, broker)
+    if price_usd_hour is not None:
+        price_usd_hour = round(price_usd_hour, 6)
     facts: dict[str, Any] = {
         "nvlink": links.nvlink,
         "nvlink_generation": links.nvlink_generation,
@@ -117,9 +107,7 @@ def make_offer(
     if price_gpu is None and price_usd_hour is not None and gpu_count > 0:
         price_gpu = round(price_usd_hour / gpu_count, 6)
     return Offer(
-        offer_id=offer_id(
-            provider, instance_type, region, spot, gpu, gpu_variant, gpu_count, gpu_memory_gb, broker, detail
-        ),
+        offer_id=offer_id(provider, instance_type, region, spot, gpu, gpu_count, gpu_memory_gb, broker),
         provider=provider,
         instance_type=instance_type,
         gpu=gpu,

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.offers.japan import japan_rows
+from ingest.offers.rows import seller_and_maker
+from ingest.offers.skypilot import UUID
 from ingest.report import Report
 from knowledge.gpu_names import gpu_table, resolve_gpu
 from knowledge.links import board_form, named_gpu
@@ -93,9 +95,10 @@ def facts_rows(path: Path, report: Report) -> Iterator[Row]:
 
 def _canonical(fact: Row, name: str, number: int, report: Report) -> Row | None:
     seller, _, machine = fact["provider"].partition("/")
-    broker = resolve_provider(seller) if machine else ""
-    provider = resolve_provider(machine or seller)
-    if provider is None:
+    provider, broker = seller_and_maker(resolve_provider(seller) or seller, fact["instance_type"])
+    provider = (resolve_provider(machine) if machine else resolve_provider(provider)) or ""
+    broker = broker or (resolve_provider(seller) if machine else None)
+    if not provider:
         report.reject(name, "provider not in providers.csv", row=number, field="provider", value=fact["provider"])
         return None
     memory = _number(fact["gpu_memory_gb"])
@@ -108,14 +111,12 @@ def _canonical(fact: Row, name: str, number: int, report: Report) -> Row | None:
     forms = gpu_table()[gpu.gpu].variants
     named, form = named_gpu(provider, fact["instance_type"])
     told = form if named in (None, gpu.gpu) else None
-    told = told or board_form(provider, fact["instance_type"], gpu.gpu, count, fact["region"])
+    told = told or board_form(provider, fact["instance_type"], gpu.gpu, count, fact["region"], broker)
     said = resolve_gpu(gpu.gpu + " " + " ".join(re.findall(r"sxm\d?|pcie|nvl(?![a-z])", fact["instance_type"].lower())))
-    if told in forms:
-        variant = told
+    if told in forms or told == "unknown":
+        variant = str(told)
     elif len(forms) > 1 and said and said.variant != "unknown":
         variant = said.variant
-    elif provider in _UNSURE_FORMS and broker and variant == "PCIe" and count >= 8:
-        variant = "unknown"
     place = locate(fact["region"], provider)
     source, page, tier = _source(fact["source"])
     note = {
@@ -133,22 +134,13 @@ def _canonical(fact: Row, name: str, number: int, report: Report) -> Row | None:
         "gpu_memory_gb": f"{gpu.memory_gb if count >= 1 else memory:g}" if (gpu.memory_gb or memory) else "",
         "vcpus": fact["vcpus"],
         "ram_gb": fact["ram_gb"],
-        "region": fact["region"] or "unknown",
-        "country": "" if place.country else _country(fact),
+        "region": fact["country"] if UUID.match(fact["region"]) else fact["region"] or "unknown",
+        "country": "" if place.country else fact["country"],
         "price_note": note.get(tier, ""),
         "catalogue": "price-page" if page else "skypilot",
         "source": source,
         "as_of": fact["as_of"] or "unknown",
     }
-
-
-_UNSURE_FORMS = frozenset({"lambda"})
-"""Resold eight-GPU machines listed without a form, where the provider's own such machine is SXM and its small ones PCIe."""
-
-
-def _country(fact: Row) -> str:
-    """A country that the fact states for a region nobody can place; a region that is only a list of hosts has none."""
-    return fact["country"]
 
 
 def _source(text: str) -> tuple[str, bool, str]:
@@ -167,40 +159,28 @@ def _priced(base: Row, price: float, currency: str, *, spot: bool) -> Row:
         else "EUR?"
     )
     if stated == "USD" or base["broker"]:
-        return {**row, "price_usd_hour": f"{price:.6g}", "currency": "USD"}
+        return {**row, "price_usd_hour": f"{round(price, 6):.10g}", "currency": "USD"}
     note = "The catalogue does not state the currency; euros are likely, so no dollar price is given."
-    return {**row, "currency": "EUR?", "price_original_hour": f"{price:.6g}", "price_note": note}
+    return {**row, "currency": "EUR?", "price_original_hour": f"{round(price, 6):.10g}", "price_note": note}
 
 
 def _once(rows: list[Row], report: Report) -> Iterator[Row]:
-    """Each offer once. Twins that differ in price or size (another disk, another host) stay, told apart by `detail`."""
-    seen: dict[tuple[str, ...], list[Row]] = {}
+    """Each offer once, at its lowest price where the source lists it several times."""
+    names = ("provider", "broker", "instance_type", "gpu", "gpu_count", "gpu_memory_gb", "region", "spot")
+    chosen: dict[tuple[str, ...], Row] = {}
     for row in rows:
-        key = tuple(
-            row.get(name, "")
-            for name in (
-                "provider",
-                "broker",
-                "instance_type",
-                "gpu",
-                "gpu_variant",
-                "gpu_count",
-                "gpu_memory_gb",
-                "region",
-                "spot",
+        key = tuple(row.get(name, "") for name in names)
+        if key in chosen:
+            report.reject(
+                str(row["source"]), "the same offer twice: the lower price is kept", value=row["instance_type"]
             )
-        )
-        twins = seen.setdefault(key, [])
-        if any(
-            twin.get("price_usd_hour") == row.get("price_usd_hour") and twin.get("vcpus") == row.get("vcpus")
-            for twin in twins
-        ):
-            report.reject(str(row["source"]), "the same offer twice", value=row["instance_type"])
-            continue
-        if twins:
-            row = {**row, "detail": f"{row.get('vcpus', '')}/{row.get('ram_gb', '')}/{row.get('price_usd_hour', '')}"}
-        twins.append(row)
-        yield row
+        if key not in chosen or _price(row) < _price(chosen[key]):
+            chosen[key] = row
+    yield from chosen.values()
+
+
+def _price(row: Row) -> float:
+    return float(row.get("price_usd_hour") or row.get("price_original_hour") or "inf")
 
 
 def _number(text: str) -> float | None:

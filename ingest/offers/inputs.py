@@ -1,0 +1,187 @@
+"""From what a person names (files, folders, zips, addresses) to catalogue files: their text, format, provider and date."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from ingest.offers import gpuhunt, skypilot, table
+from ingest.report import Report
+from knowledge.errors import KnowledgeError, StoreUnavailable
+from knowledge.providers import resolve_provider
+
+FORMATS = ("auto", "skypilot", "gpuhunt", "table")
+READ_SUFFIXES = (".csv", ".json", ".jsonl", ".parquet", ".zip")
+MAX_BYTES = 200_000_000
+FETCH_TIMEOUT_S = 60.0
+_LIVE = "live:"
+
+
+@dataclass(frozen=True)
+class CatalogueFile:
+    """One file to read. `label` names it in reports, `source` in offers; `provider` is None where rows carry their own."""
+
+    label: str
+    source: str
+    kind: str
+    raw: bytes
+    suffix: str
+    provider: str | None
+    as_of: str = "unknown"
+
+
+def find_files(
+    given: str | Path, kind: str, provider: str | None, report: Report, as_of: str = "unknown"
+) -> Iterator[CatalogueFile]:
+    """The catalogue files behind one path, address or "live:provider". What cannot be read is in the report."""
+    text = str(given)
+    try:
+        if text.startswith(_LIVE):
+            name = text.removeprefix(_LIVE)
+            raw = gpuhunt.live_csv(name).encode()
+            yield CatalogueFile(text, f"gpuhunt live: {name}", "gpuhunt", raw, ".csv", _provider(name, report))
+        elif re.match(r"https?://", text):
+            yield from _published(text, kind, provider, report, as_of)
+        else:
+            yield from _local(Path(text), kind, provider, report, as_of)
+    except KnowledgeError as error:
+        report.reject(text, str(error))
+
+
+def _local(path: Path, kind: str, provider: str | None, report: Report, as_of: str) -> Iterator[CatalogueFile]:
+    if not path.exists():
+        report.reject(str(path), "no such file or folder")
+        return
+    files = sorted(found for found in path.rglob("*") if found.is_file()) if path.is_dir() else [path]
+    for file in files:
+        label = str(file.relative_to(path.parent)) if path.is_dir() else _short(file)
+        if path.is_dir() and file.suffix.lower() not in READ_SUFFIXES:
+            continue
+        try:
+            raw = file.read_bytes()
+        except OSError as error:
+            report.reject(label, f"cannot be read: {error.strerror or error}")
+            continue
+        yield from _typed(raw, label, _short(file), PurePosixPath(file.as_posix()), kind, provider, report, as_of)
+
+
+def _short(file: Path) -> str:
+    return "/".join(file.parts[-2:])
+
+
+def _published(url: str, kind: str, provider: str | None, report: Report, as_of: str) -> Iterator[CatalogueFile]:
+    if url.rstrip("/") == gpuhunt.BASE_URL or (kind == "gpuhunt" and not PurePosixPath(url).suffix):
+        yield from _published_gpuhunt(url.rstrip("/"), provider, report)
+        return
+    raw = fetch(url)
+    yield from _typed(raw, url, url, PurePosixPath(url.split("?")[0]), kind, provider, report, as_of)
+
+
+def _published_gpuhunt(base: str, provider: str | None, report: Report) -> Iterator[CatalogueFile]:
+    """`{base}/{provider}/version` holds the newest version, `{base}/{provider}/{version}/catalog.zip` the catalogue."""
+    if provider is None:
+        report.reject(base, "name the providers to fetch, for instance --provider lambdalabs")
+        return
+    version = fetch(f"{base}/{provider}/version").decode().strip()
+    if not re.fullmatch(r"[\w.\-]+", version):
+        report.reject(f"{base}/{provider}/version", "not a version", value=version)
+        return
+    url = f"{base}/{provider}/{version}/catalog.zip"
+    yield from _typed(fetch(url), url, url, PurePosixPath(url), "gpuhunt", None, report, gpuhunt.version_date(version))
+
+
+def _typed(
+    raw: bytes,
+    label: str,
+    source: str,
+    path: PurePosixPath,
+    kind: str,
+    provider: str | None,
+    report: Report,
+    as_of: str,
+) -> Iterator[CatalogueFile]:
+    suffix = path.suffix.lower()
+    if raw[:4] == b"PK\x03\x04":
+        yield from _zipped(raw, label, source, kind, provider, report, as_of)
+        return
+    if raw[:4] == b"PAR1":
+        suffix = ".parquet"
+    found = _kind(raw, suffix) if kind == "auto" else kind
+    if found is None:
+        report.reject(label, "its columns are those of no known catalogue", value=_header(raw))
+        return
+    wrong = _missing(raw, suffix, found)
+    if wrong:
+        report.reject(label, f"lacks the columns of the {found} form: {', '.join(wrong)}", value=_header(raw))
+        return
+    name = provider
+    if found != "table" and name is None:
+        name = path.stem if found == "gpuhunt" or path.stem not in ("vms", "catalog") else path.parent.name
+    yield CatalogueFile(label, source, found, raw, suffix, _provider(name, report) if name else None, as_of)
+
+
+def _zipped(
+    raw: bytes, label: str, source: str, kind: str, provider: str | None, report: Report, as_of: str
+) -> Iterator[CatalogueFile]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            for entry in archive.infolist():
+                path = PurePosixPath(entry.filename)
+                if entry.is_dir() or path.suffix.lower() not in READ_SUFFIXES:
+                    continue
+                if entry.file_size > MAX_BYTES:
+                    report.reject(f"{label}/{entry.filename}", f"larger than {MAX_BYTES} bytes")
+                    continue
+                inner = archive.read(entry)
+                yield from _typed(inner, f"{label}/{entry.filename}", source, path, kind, provider, report, as_of)
+    except (zipfile.BadZipFile, RuntimeError, EOFError) as error:
+        report.reject(label, f"not a zip that can be read: {error}")
+
+
+def _kind(raw: bytes, suffix: str) -> str | None:
+    if suffix in (".json", ".jsonl", ".parquet"):
+        return "table"
+    return next((kind for kind in ("skypilot", "gpuhunt", "table") if not _missing(raw, suffix, kind)), None)
+
+
+def _missing(raw: bytes, suffix: str, kind: str) -> list[str]:
+    if suffix in (".json", ".jsonl", ".parquet"):
+        return []
+    needed = {"skypilot": skypilot.NEEDED, "gpuhunt": gpuhunt.NEEDED, "table": table.NEEDED}[kind]
+    columns = {name.strip().strip('"') for name in _header(raw).split(",")}
+    return [name for name in needed if name not in columns]
+
+
+def _header(raw: bytes) -> str:
+    return raw[:4096].decode("utf-8-sig", errors="replace").splitlines()[0] if raw.strip() else ""
+
+
+def _provider(name: str, report: Report) -> str:
+    known = resolve_provider(name)
+    if known is None:
+        report.warn(f"The provider {name!r} is not in providers.csv; it is kept as written")
+    return known or name.lower()
+
+
+def fetch(url: str) -> bytes:
+    """The bytes behind an address. Errors: StoreUnavailable with the status or the reason."""
+    import httpx
+
+    try:
+        with httpx.stream("GET", url, timeout=FETCH_TIMEOUT_S, follow_redirects=True) as response:
+            response.raise_for_status()
+            parts, size = [], 0
+            for part in response.iter_bytes():
+                size += len(part)
+                if size > MAX_BYTES:
+                    raise StoreUnavailable(f"{url} is larger than {MAX_BYTES} bytes.")
+                parts.append(part)
+            return b"".join(parts)
+    except httpx.HTTPStatusError as error:
+        raise StoreUnavailable(f"{url} answered {error.response.status_code}.") from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise StoreUnavailable(f"{url} cannot be fetched: {error or type(error).__name__}.") from error
