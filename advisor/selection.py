@@ -255,12 +255,18 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
     from knowledge.gpu_names import resolve_gpu
 
     rows: list[dict[str, Any]] = []
+    sellers = set(store.providers())
     for name in names:
+        if name in sellers:
+            rows.append({"kind": "provider", "name": name, "fabrics": store_fabrics(store, name)})
+            continue
         found = resolve_gpu(name)
         if found is None or not _only_a_gpu(name, found):
             offers = store.by_instance_type(name)
             if offers:
-                rows.append({"kind": "type", "name": offers[0].instance_type, "offer": offers[0].model_dump(mode="json")})
+                rows.append(
+                    {"kind": "type", "name": offers[0].instance_type, "offer": offers[0].model_dump(mode="json")}
+                )
                 continue
         if found is None:
             continue
@@ -272,6 +278,14 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
     return list({row["name"]: row for row in rows}.values())
 
 
+def store_fabrics(store: OfferStore, provider: str) -> list[str]:
+    """The kinds of network in a provider's rows, the commonest first."""
+    from collections import Counter
+
+    page = store.search(OfferFilter(provider=(provider,), limit=EVERYTHING))
+    return [name for name, _ in Counter(offer.internode_fabric for offer in page.offers).most_common()]
+
+
 def _only_a_gpu(name: str, found: Any) -> bool:
     """Is the name a GPU's, not that of an instance type which has the GPU in it?"""
 
@@ -279,7 +293,12 @@ def _only_a_gpu(name: str, found: Any) -> bool:
         return "".join(c for c in text.lower() if c.isalnum())
 
     memory = "" if found.memory_gb is None else f"{found.memory_gb:g}"
-    forms = {found.gpu, f"{found.gpu}{found.variant}", f"{found.gpu}{memory}gb", f"{found.gpu}{found.variant}{memory}gb"}
+    forms = {
+        found.gpu,
+        f"{found.gpu}{found.variant}",
+        f"{found.gpu}{memory}gb",
+        f"{found.gpu}{found.variant}{memory}gb",
+    }
     return squash(name) in {squash(form) for form in forms} | {squash(f"{found.gpu}{memory}gb{found.variant}")}
 
 

@@ -8,6 +8,7 @@ from advisor.planner.reading import Reading
 from advisor.selection import offer_filter
 
 Call = tuple[str, dict[str, Any]]
+LISTED = 400
 MAX_SIZED = 4
 MAX_NAMES = 8
 ABOUT_THE_JOB = frozenset({"why", "follow_up", "summarize", "count_scaling_question", "more_detail", "edited"})
@@ -27,10 +28,8 @@ def next_calls(reading: Reading) -> list[Call]:
         calls += search_calls(reading, k=4)
     else:
         calls += search_calls(reading, k=6)
-        if is_sized(reading) and reading.acts & ABOUT_THE_JOB:
+        if is_sized(reading) and reading.turn > 1 and reading.acts & ABOUT_THE_JOB:
             calls.append(recommend_call(reading))
-        elif is_sized(reading):
-            calls += size_calls(reading)
     names = named_hardware(reading)
     if names:
         calls.append(("compare_links", {"names": names}))
@@ -57,8 +56,15 @@ def recommend_call(reading: Reading) -> Call:
 
 
 def list_call(reading: Reading) -> Call:
-    """List offers that meet the constraints."""
-    wanted = offer_filter(reading.constraints, limit=200)
+    """List offers that meet the constraints; for a GPU that nobody knows, those with as much memory."""
+    constraints = reading.constraints
+    if reading.mentions.unknown_gpus:
+        memory = max((m.memory_gb for m in reading.mentions.gpus if not m.known and m.memory_gb), default=None)
+        known = tuple(g for g in constraints.gpus if g not in reading.mentions.unknown_gpus)
+        constraints = constraints.model_copy(
+            update={"gpus": known, "min_gpu_memory_gb": constraints.min_gpu_memory_gb or (memory and 0.95 * memory)}
+        )
+    wanted = offer_filter(constraints, limit=LISTED)
     return "filter_offers", wanted.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -115,4 +121,5 @@ def named_hardware(reading: Reading) -> list[str]:
         for m in reading.mentions.gpus
         if m.known and m.gpu
     ]
-    return list(dict.fromkeys([*names, *reading.mentions.instance_types]))[:MAX_NAMES]
+    sellers = [p.subject for p in reading.premises if p.subject in reading.mentions.providers]
+    return list(dict.fromkeys([*names, *reading.mentions.instance_types, *sellers]))[:MAX_NAMES]

@@ -16,25 +16,27 @@ FIRST_CHARS_DEEP = 2200
 OTHERS = 2
 OTHERS_DEEP = 4
 OTHER_CHARS = 420
+NEAR_SHARE = 0.3
+"""A further passage is heard where its title and best sentence take up this share of the question's words."""
 
 
 def write(reading: Any, results: Any) -> Answer:
     """The answer to "why", "what", "does it" and "what do I check"."""
     lang = reading.answer_lang
-    deep = "more_detail" in reading.acts
+    deep = reading.acts >= {"more_detail", "follow_up"}
     citations = Citations()
     parts = corrections(reading.premises, results.links, lang)
     recommendation = results.recommendation
     job = machines.job_lines(recommendation, lang) if recommendation is not None else []
-    if job:
-        parts.append("\n".join(job))
-    assessed = machines.assessed_lines(results.assessments, lang)
-    if assessed:
-        parts.append("\n".join(f"- {line}" for line in assessed))
+    about_the_last_answer = reading.turn > 1 and "follow_up" in reading.acts
     if recommendation is not None and "summarize" in reading.acts:
         parts += machines.summary_parts(recommendation, reading, lang)
+    if job and about_the_last_answer:
+        parts.append("\n".join(job))
     found = passages(reading, results.hits, citations, deep=deep)
     parts += found
+    if job and not about_the_last_answer:
+        parts.append("\n".join(job))
     named = named_lines(results.links, lang)
     if named:
         parts.append("\n".join(f"- {line}" for line in named))
@@ -72,10 +74,10 @@ def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: b
     parts += blocks[1:]
     said = "\n".join(blocks)
     for hit in others(ordered, query, OTHERS_DEEP if deep else OTHERS):
-        sentence = _gist(hit, query, said)
-        if sentence:
-            said += sentence
-            parts.append(f"{sentence} {citations.mark(hit, sentence)}")
+        found = gist(hit, query, said)
+        if found:
+            said += found[0]
+            parts.append(f"{found[0]} {citations.mark(hit, found[1])}")
     if not citations.rows():
         parts[0] = f"{parts[0]}\n\n{citations.mark(first, blocks[0])}"
     return parts
@@ -104,15 +106,20 @@ def others(ordered: Sequence[Any], query: Sequence[str], count: int) -> list[Any
     return [*guides[: count - len(added)], *added] if added else guides
 
 
-def _gist(hit: Any, query: Sequence[str], said: str) -> str:
-    """The first sentence of a passage, with the sentence nearest to the question where that is another one."""
+def gist(hit: Any, query: Sequence[str], said: str) -> tuple[str, str] | None:
+    """What a passage adds: its first sentence and, where it is another one, the sentence nearest to the question.
+
+    Returns (text, verbatim quote), or None where the passage has little to do with the question.
+    """
     prose = [s for block in blocks_of(hit) if is_prose(block) for s in sentences(block)]
     prose = [s for s in prose if s not in said and len(s) <= OTHER_CHARS]
     if not prose:
-        return ""
+        return None
     nearest = max(prose, key=lambda s: overlap(s, query))
+    if overlap(f"{hit.title} {nearest}", query) < NEAR_SHARE * max(1, len(set(query))):
+        return None
     first = prose[0]
     if nearest == first or len(first) + len(nearest) > OTHER_CHARS:
-        return first if nearest == first else nearest
+        return (first, first) if nearest == first else (nearest, nearest)
     glue = "" if first.endswith(("。", "！", "？")) else " "
-    return f"{first}{glue}{nearest}"
+    return f"{first}{glue}{nearest}", nearest

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.messages import text
-from advisor.planner.writing.figures import network, nvlink
+from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
 
 
 def named_lines(rows: tuple[Any, ...], lang: str) -> list[str]:
     """One line for each named GPU or instance type."""
-    return [_gpu_line(row, lang) if row["kind"] == "gpu" else _type_line(row, lang) for row in rows]
+    lines = {"gpu": _gpu_line, "type": _type_line, "provider": _provider_line}
+    return [lines[row["kind"]](row, lang) for row in rows]
 
 
 def link_words(row: dict[str, Any], lang: str) -> str:
@@ -31,6 +32,15 @@ def link_words(row: dict[str, Any], lang: str) -> str:
 def _gpu_line(row: dict[str, Any], lang: str) -> str:
     memory = "/".join(f"{m:g}" for m in row["memory_gb"]) + " GB"
     return text("writing.links.named.gpu", lang, name=row["name"], link=link_words(row, lang), memory=memory)
+
+
+def _provider_line(row: dict[str, Any], lang: str) -> str:
+    return text("writing.links.named.provider", lang, name=row["name"], network=_fabrics(row, lang))
+
+
+def _fabrics(row: dict[str, Any], lang: str) -> str:
+    names = [FABRIC_NAMES.get(f, f) for f in row["fabrics"] if f not in ("unknown", "none")]
+    return ", ".join(names) or text("writing.unknown", lang)
 
 
 def _type_line(row: dict[str, Any], lang: str) -> str:
@@ -74,6 +84,12 @@ def _contradiction(premise: Any, row: dict[str, Any], lang: str) -> str | None:
                 return text("writing.premise.amd", lang, name=name)
             return text("writing.premise.no_nvlink", lang, name=name) if row["link"] == "none" else None
         return text("writing.premise.no_nvlink", lang, name=name) if row["offer"]["nvlink"] == "no" else None
+    if row["kind"] == "provider":
+        wrong = premise.object == "infiniband" and row["fabrics"] and "infiniband" not in row["fabrics"]
+        known = set(row["fabrics"]) & {"efa", "roce", "tcpx", "tcpxo"}
+        if wrong and known:
+            return text("writing.premise.provider_no_infiniband", lang, name=name, network=_fabrics(row, lang))
+        return None
     if row["kind"] != "type" or row["offer"]["internode_fabric"] == "unknown":
         return None
     from knowledge.offers import Offer

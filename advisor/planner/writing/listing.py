@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from advisor.answer import Answer, Pick
+from advisor.answer import Answer, Needs, Pick
 from advisor.messages import text
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.citing import Citations
@@ -23,7 +23,9 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     lang, page = reading.answer_lang, results.page
     citations = Citations()
     parts = corrections(reading.premises, results.links, lang)
-    picks = tuple(pick_of(offer, reading.constraints.nodes or 1) for offer in one_a_type(page.offers, SHOWN))
+    rows = page.offers if reading.constraints.spot else on_demand_first(page.offers)
+    picks = tuple(pick_of(offer, reading.constraints.nodes or 1) for offer in one_a_type(rows, SHOWN))
+    picks = tuple(sorted(picks, key=lambda p: sort_key(p, reading.constraints.sort)))
     unknown = bool(reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types)
     alternatives: tuple[Pick, ...] = ()
     if picks and not unknown:
@@ -53,11 +55,45 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         text="\n\n".join(part for part in parts if part),
         workload=reading.workload,
         constraints=reading.constraints,
+        needs=asked_links(reading, picks, lang),
         picks=picks,
         alternatives=alternatives,
         fx=reading.fx,
         citations=citations.rows(),
     )
+
+
+def asked_links(reading: Any, picks: tuple[Pick, ...], lang: str) -> Needs | None:
+    """The links that the question asks for, as needs; None where it speaks of none."""
+    c = reading.constraints
+    amd = bool(picks) and all(p.gpu.startswith("MI") for p in picks)
+    rdma = c.internode is not None or bool(set(c.fabrics) & {"infiniband", "efa", "roce"})
+    if amd and not rdma:
+        return Needs(nvlink="no", internode_rdma="no", reasons=(text("writing.list.need.amd", lang),))
+    if rdma:
+        return Needs(
+            nvlink="no" if amd else "yes", internode_rdma="yes", reasons=(text("writing.list.need.rdma", lang),)
+        )
+    return Needs(nvlink="yes", reasons=(text("writing.list.need.nvlink", lang),)) if c.nvlink else None
+
+
+def on_demand_first(offers: Iterable[Any]) -> list[Any]:
+    """The same rows, those that can be interrupted last; the order within each kind stays."""
+    return sorted(offers, key=lambda offer: offer.spot)
+
+
+def sort_key(pick: Pick, sort: str | None) -> tuple[Any, ...]:
+    """The order of the table: price per GPU-hour unless another was asked for; rows without a price last."""
+    if sort == "memory":
+        return (-(pick.total_gpu_memory_gb or 0.0), pick.price_usd_hour or 1e9)
+    if sort == "bandwidth":
+        return (
+            -(pick.nvlink_gb_s_per_gpu or 0.0),
+            -(pick.internode_gbit_s_per_node or 0.0),
+            pick.price_usd_hour or 1e9,
+        )
+    price = pick.price_usd_hour if sort == "price" else pick.price_usd_gpu_hour
+    return (price is None, price or 0.0, pick.provider, pick.instance_type)
 
 
 def one_a_type(offers: Iterable[Any], count: int) -> list[Any]:

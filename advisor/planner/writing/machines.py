@@ -24,7 +24,7 @@ def job_lines(recommendation: Any, lang: str) -> list[str]:
     one_node = bool(picks) and all(p.nodes == 1 for p in picks) and needs.internode_rdma == "no"
     lines = [text(f"writing.links.nvlink.{needs.nvlink}", lang)]
     lines.append(text(f"writing.links.rdma.{'one_node' if one_node else needs.internode_rdma}", lang))
-    return [" ".join(lines) if lang == "en" else "".join(lines), *[f"- {reason}" for reason in needs.reasons]]
+    return ["  \n".join(lines), *[f"- {reason}" for reason in needs.reasons]]
 
 
 def assessed_lines(assessments: tuple[dict[str, Any], ...], lang: str) -> list[str]:

@@ -39,7 +39,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         parts.append(table(shown, lang, reading.fx))
     if intent == "picks":
         parts.append("\n".join(machines.job_lines(rec, lang)))
-        parts += [c.verdict for c in rec.counterfactuals if c.verdict]
+        parts += [c.verdict for c in rec.counterfactuals if c.verdict and c.with_ and c.without]
         parts += _trade(rec, reading, lang)
     parts += background(reading, results, citations, 2)
     if shown:
@@ -67,15 +67,15 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
 
 def background(reading: Any, results: Any, citations: Citations, count: int) -> list[str]:
     """What the passages add to the picks: a sentence or two each, with the mark."""
-    from advisor.planner.writing.explaining import _gist
+    from advisor.planner.writing.explaining import gist
     from knowledge.tokens import tokens
 
     query = tokens(reading.search_query or reading.text, stop=True)
     lines: list[str] = []
     for hit in order(results.hits, reading.answer_lang)[:count]:
-        gist = _gist(hit, query, "\n".join(lines))
-        if gist:
-            lines.append(f"- {gist} {citations.mark(hit, gist)}")
+        found = gist(hit, query, "\n".join(lines))
+        if found:
+            lines.append(f"- {found[0]} {citations.mark(hit, found[1])}")
     if not lines:
         return []
     return [f"**{text('writing.head.background', reading.answer_lang)}**\n" + "\n".join(lines)]
