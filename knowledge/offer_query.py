@@ -145,17 +145,17 @@ def _places(names: tuple[str, ...], values: Values) -> tuple[str, list[object]]:
     params: list[object] = []
     for name in names:
         asked = name.strip().lower()
-        exact = [region for region in values.regions if region.lower() == asked]
         place = resolve_place(name)
-        starting = [region for region in values.regions if region.lower().startswith(f"{asked}-")]
-        if exact or place is None or place.kind == "region":
-            known: list[str] = exact or starting or [name]
-            parts.append(_among("region", known))
-            params += known
+        known: list[str] = [region for region in values.regions if region.lower() == asked]
+        if place is None or place.kind == "region":
+            known = known or [region for region in values.regions if region.lower().startswith(f"{asked}-")] or [name]
         elif place.cities:
             parts.append(_among("city", list(place.cities)))
             params += place.cities
         else:
             parts.append(_among("country", list(place.countries)))
             params += place.countries
+        if known:
+            parts.append(_among("region", known))
+            params += known
     return f"({' OR '.join(parts)})", params

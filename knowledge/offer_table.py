@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parent / "data"
 SHIPPED = DATA / "offers.csv"
-_SHIPPED_INPUTS = ("offers.csv", "instance_links.csv", "gpu_links.csv", "places.csv", "gpu_names.csv")
+ON_REQUEST = DATA / "offers_on_request.csv"
+"""Instance types that are sold, whose price is on request or was not read; kept by hand."""
+_SHIPPED_INPUTS = ("offers.csv", "offers_on_request.csv", "instance_links.csv", "gpu_links.csv", "places.csv", "gpu_names.csv")
 FORMAT = "1"
 """Raised when the columns or the joining rules change, so that a table built by an older version is built anew."""
 
@@ -128,18 +130,20 @@ def make_offer(
 
 def shipped_offers() -> list[Offer]:
     """The offers that the package ships, joined with the link facts it ships. Errors: DataError where a row is not as promised."""
-    offers: list[Offer] = []
-    with SHIPPED.open(encoding="utf-8", newline="") as handle:
+    return [offer for path in (SHIPPED, ON_REQUEST) for offer in _shipped(path)]
+
+
+def _shipped(path: Path) -> Iterator[Offer]:
+    with path.open(encoding="utf-8", newline="") as handle:
         for number, row in enumerate(csv.DictReader(handle), start=2):
             values: dict[str, Any] = {name: value for name, value in row.items() if value != ""}
             for name in _NUMBERS & values.keys():
                 values[name] = float(values[name])
             values["spot"] = values.get("spot") == "true"
             try:
-                offers.append(make_offer(**values))
+                yield make_offer(**values)
             except (TypeError, ValueError) as error:
-                raise DataError(f"{SHIPPED.name} line {number}: {error}") from error
-    return offers
+                raise DataError(f"{path.name} line {number}: {error}") from error
 
 
 def shipped_digest() -> str:

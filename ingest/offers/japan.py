@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 from ingest.report import Report
@@ -10,9 +11,6 @@ from knowledge.fx import usd_jpy
 from knowledge.gpu_names import resolve_gpu
 from knowledge.links import board_form
 from knowledge.providers import resolve_provider
-
-_PRODUCTS = {"さくらONE (SAKURAONE)": "さくらONE"}
-
 
 def japan_rows(path: Path, report: Report) -> list[dict[str, str]]:
     """The products of Japanese providers with a GPU and a count; prices by the month stay in yen (no hour price is made up)."""
@@ -41,7 +39,7 @@ def _row(fact: dict[str, str], number: int, name: str, report: Report) -> dict[s
     form = gpu.variant
     if form == "unknown":
         form = board_form(provider, instance_type, gpu.gpu, float(counts)) or "unknown"
-    region = fact["region"].split(",")[0] if fact["region"].startswith("is1") else fact["region"]
+    region = re.split(r"[,(]", fact["region"])[0].strip() if "not tied" not in fact["region"] else ""
     city = next((c for c in ("Ishikari", "Tokyo", "Osaka", "Fukuoka", "Kashiwa") if c in fact["region"]), "")
     if not city and fact["provider"].startswith("AIST"):
         city = "Kashiwa"
@@ -59,6 +57,8 @@ def _row(fact: dict[str, str], number: int, name: str, report: Report) -> dict[s
         notes.append(f"10 % consumption tax {fact['tax'].split(' (')[0]}")
     if fact["billing_unit"]:
         notes.append(f"billed by: {fact['billing_unit']}")
+    if len(fact["as_of"].split(" (")[0]) == 7:
+        notes.append(f"as of {fact['as_of'].split(' (')[0]}")
     if not price and not month:
         notes.append("price on request or not published")
     return {
@@ -71,7 +71,7 @@ def _row(fact: dict[str, str], number: int, name: str, report: Report) -> dict[s
         "vcpus": fact["vcpus"],
         "ram_gb": fact["ram_gb"],
         "region": region or "unknown",
-        "country": "JP" if "Japan" not in fact["region"] or "not tied" not in fact["region"] else "",
+        "country": "" if "not tied" in fact["region"] else "JP",
         "city": city,
         "spot": "false",
         "price_usd_hour": f"{price:.4f}" if price else "",
@@ -85,8 +85,11 @@ def _row(fact: dict[str, str], number: int, name: str, report: Report) -> dict[s
 
 
 def _date(text: str) -> str:
+    """A whole date, the first day of a month that is all the source gives, or "unknown"."""
     first = text.split(" (")[0].strip()
-    return first if first[:4].isdigit() else "unknown"
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", first):
+        return first
+    return f"{first}-01" if re.fullmatch(r"\d{4}-\d{2}", first) else "unknown"
 
 
 def _number(text: str) -> float | None:

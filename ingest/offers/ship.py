@@ -1,9 +1,10 @@
 """Make the table of offers that the package ships from lists of price facts that the maintainer gives.
 
-    python -m ingest.offers.ship --facts offers_facts.csv [--japan japan.csv] [--out knowledge/data/offers.csv]
+    python -m ingest.offers.ship --facts offers_facts.csv [--japan japan.csv] [--catalogues FOLDER --country JP] [--out …]
 
-`--facts` has one row a provider, instance type and region with an on-demand and a spot price; `--japan` prices in yen. Only
-figures are taken; ids, places and links are joined when the table is built.
+`--facts` has one row a provider, instance type and region with an on-demand and a spot price; `--japan` prices in yen;
+`--catalogues` a folder of SkyPilot catalogues whose offers in one country are added where the facts have none. Only figures
+are taken; ids, places and links are joined when the table is built.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ingest.offers.inputs import find_files
 from ingest.offers.japan import japan_rows
 from ingest.offers.rows import seller_and_maker
+from ingest.offers.run import read_file
 from ingest.offers.skypilot import UUID
 from ingest.report import Report
 from knowledge.gpu_names import gpu_table, resolve_gpu
@@ -55,12 +58,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--facts", type=Path, required=True)
     parser.add_argument("--japan", type=Path)
+    parser.add_argument("--catalogues", type=Path)
+    parser.add_argument("--country", default="JP")
     parser.add_argument("--out", type=Path, default=SHIPPED)
     asked = parser.parse_args()
     report = Report()
     rows = list(facts_rows(asked.facts, report))
     if asked.japan:
         rows += japan_rows(asked.japan, report)
+    if asked.catalogues:
+        rows += catalogue_rows(asked.catalogues, asked.country, rows, report)
     rows = list(_once(rows, report))
     with asked.out.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, COLUMNS, restval="", lineterminator="\n")
@@ -91,6 +98,28 @@ def facts_rows(path: Path, report: Report) -> Iterator[Row]:
                 if price is not None and spot > price:
                     row["price_note"] = "Spot price above the on-demand price in the source."
                 yield row
+
+
+def catalogue_rows(folder: Path, country: str, rows: list[Row], report: Report) -> list[Row]:
+    """The offers of a country in SkyPilot catalogues that no row has yet, with the source and date of the provider's rows."""
+    have = {(row["provider"], row["instance_type"], row["region"].lower()) for row in rows}
+    origin = {row["broker"] or row["provider"]: row for row in rows if row["catalogue"] == "skypilot"}
+    found: list[Row] = []
+    for file in find_files(folder, "skypilot", None, report):
+        for offer in read_file(file, Report()):
+            base = origin.get(offer.broker or offer.provider)
+            if offer.country != country or base is None or (offer.provider, offer.instance_type, offer.region.lower()) in have:
+                continue
+            values = {name: getattr(offer, name, None) for name in COLUMNS}
+            values |= {"source": base["source"], "as_of": base["as_of"], "country": None, "city": None}
+            found.append({name: _shown(value) for name, value in values.items()})
+    return found
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _canonical(fact: Row, name: str, number: int, report: Report) -> Row | None:
