@@ -11,6 +11,9 @@ from advisor.planner.reading.phrases import negated, says
 from advisor.planner.reading.result import GpuMention, Role
 
 _MAX_COUNT = 100_000
+_MOST_MENTIONS = 40
+_MOST_IN_A_BOX = 8
+"""A larger count beside a number of machines is for all of them ("16 H200 across two nodes")."""
 _VARIANT = re.compile(r"[\s\-_(]{0,2}(?:tensor core )?(sxm ?\d?|pcie|nvl(?!72|36|ink)|oam)(?![a-z])")
 _MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|ps|it|bps)")
 _FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")
@@ -57,7 +60,7 @@ def read_gpus(text: str, lexicon: Lexicon) -> tuple[GpuMention, ...]:
     spans = _known(text, lexicon)
     spans += _misspelt(text, spans, lexicon)
     spans += _unknown(text, spans, lexicon)
-    spans.sort(key=lambda span: span.start)
+    spans = sorted(spans, key=lambda span: span.start)[:_MOST_MENTIONS]
     mentions = [_mention(text, span) for span in spans]
     mentions += _bare(text, mentions)
     mentions.sort(key=lambda mention: mention.start)
@@ -198,6 +201,8 @@ def _counts(text: str, start: int, end: int) -> tuple[int, int | None, int | Non
             count = number
     if (match := _NODES_AFTER.match(text, end)) and nodes is None and match.end() > end:
         nodes, end = int(match.group(1)), match.end()
+    if count and nodes and count > _MOST_IN_A_BOX and count % nodes == 0:
+        count //= nodes
     if count is not None and not 0 < count <= _MAX_COUNT:
         count = None
     return start, count, nodes if nodes and nodes > 0 else None, end
@@ -228,7 +233,7 @@ def _bare(text: str, taken: list[GpuMention]) -> list[GpuMention]:
 def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:
     """Reads each mention's clause; in "A, B or C?" every one is a candidate."""
     roles: list[Role] = [_role(text, mention) for mention in mentions]
-    choosing = says("choose", text)
+    choosing = says("choose", text) or _or_between(text, mentions)
     for i, mention in enumerate(mentions):
         if roles[i] != "wanted":
             continue
@@ -240,6 +245,17 @@ def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:
         elif mention.start > 0 and roles.count("wanted") > 1 and choosing:
             roles[i] = "candidate"
     return roles
+
+
+def _or_between(text: str, mentions: list[GpuMention]) -> bool:
+    """ "L4 or A10 for this?": two mentions joined by "or" in a question."""
+    for i in range(len(mentions) - 1):
+        between = text[mentions[i].end : mentions[i + 1].start]
+        if re.search(r"(?<![a-z])or(?![a-z])|それとも|か", between) and _joined(text, mentions, i):
+            rest = text[mentions[i + 1].end : mentions[i + 1].end + 120]
+            if re.match(r"[^.!。！]*[?？]", rest) and not re.search(r"(?:under|below|less than|以下|以内|未満)", rest):
+                return True
+    return False
 
 
 def _joined(text: str, mentions: list[GpuMention], i: int) -> bool:

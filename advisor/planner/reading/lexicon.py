@@ -101,15 +101,17 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _gpus() -> dict[str, Gpu]:
+    """GPU by name or alias as written, lower case."""
     from knowledge.gpu_names import gpu_table
 
     found: dict[str, Gpu] = {}
     for row in gpu_table().values():
         gpu = Gpu(row.gpu, row.variants, row.memory_gb)
-        bare = re.sub(r"\s*\(.*?\)", "", row.gpu)
-        for alias in (row.gpu, bare, re.sub(r"^(?:rtx|gtx) ", "", bare.lower()), *row.aliases):
-            found.setdefault(squash(alias), gpu)
-    return {alias: gpu for alias, gpu in found.items() if not re.fullmatch(r"\d{1,3}|\d{4}ada", alias)}
+        bare = re.sub(r"\s*\(.*?\)", "", row.gpu).lower()
+        for alias in (row.gpu.lower(), bare, re.sub(r"^(?:rtx|gtx) ", "", bare), *row.aliases):
+            if not re.fullmatch(r"\d{1,3}|\d{4} ada", alias):
+                found.setdefault(alias, gpu)
+    return found
 
 
 def _models() -> tuple[dict[str, Model], dict[str, str]]:
@@ -138,7 +140,7 @@ def load_lexicon() -> Lexicon:
     providers = _providers()
     places = _places()
     return Lexicon(
-        gpus=gpus,
+        gpus={squash(alias): gpu for alias, gpu in reversed(gpus.items())},
         gpu_pattern=one_of(gpus, r"(?:(?<![a-z0-9])|(?<=\dx))", r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z])|(?=x\d))"),
         providers={squash(alias): provider for alias, provider in providers.items()},
         provider_pattern=one_of(providers),
@@ -166,13 +168,13 @@ def _places() -> dict[str, Place]:
     from knowledge.places import place_names
 
     found: dict[str, Place] = {"us": Place("country", "US", "US"), "the states": Place("country", "US", "US")}
-    for name, place in place_names().items():
+    for name, place in sorted(place_names().items(), key=lambda item: item[1].kind == "region"):
         codes = place.countries
         if place.kind == "country" and len(codes) == 1:
             found[normalize(name)] = Place("country", codes[0], codes[0])
         else:
             code = name if place.kind == "region" else place.name
-            found[normalize(name)] = Place(place.kind, code, codes[0] if len(codes) == 1 else None)
+            found.setdefault(normalize(name), Place(place.kind, code, codes[0] if len(codes) == 1 else None))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from advisor.answer import Fx
 from advisor.planner.reading.lexicon import Rate
@@ -36,6 +37,7 @@ _FIELDS = {
     "month": "budget_usd_month",
     "total": "budget_usd",
 }
+_MOST_AMOUNTS = 30
 HOURS_A_DAY = 24
 HOURS_A_MONTH = 730
 
@@ -54,7 +56,7 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
     fields: dict[str, float] = {}
     read: list[Quantity] = []
     fx: Fx | None = None
-    for match in _AMOUNT.finditer(text):
+    for match in islice(_AMOUNT.finditer(text), _MOST_AMOUNTS):
         value, currency = _value(match)
         before = text[max(0, match.start() - 44) : match.start()]
         after = text[match.end() : match.end() + 34]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-READ_CHARS = 12_000
+READ_CHARS = 8_000
 """Characters of a turn that are read; of a longer one, its beginning and its end."""
 
 _PLAIN = str.maketrans(
@@ -20,6 +20,8 @@ _PLAIN = str.maketrans(
 )
 _TAG = re.compile(r"</?[a-z][^<>]{0,300}>|<!--[^<>]{0,300}-->")
 _GROUPED = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3}){1,5})(?![\d,])")
+_TOO_LONG = re.compile(r"\d{16,}|(\S)\1{60,}")
+"""Digits that are no number a person means, and one mark held down: they carry nothing and slow every pattern."""
 _SPACES = re.compile(r"[^\S\n]{1,}")
 
 _DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")}
@@ -55,9 +57,12 @@ def normalize(text: str) -> str:
     """NFKC, lower case, no tags, plain dashes and times signs, grouped digits joined, counted words as digits."""
     text = unicodedata.normalize("NFKC", text).translate(_PLAIN).lower()
     text = "".join(c if c == "\n" or unicodedata.category(c)[0] != "C" else " " for c in text)
+    text = _TOO_LONG.sub(" ", text)
     text = _TAG.sub(" ", text)
     text = _GROUPED.sub(lambda m: m.group(1).replace(",", ""), text)
-    text = _KANJI_NUMBER.sub(lambda m: str(_kanji(m.group(1))), text)
+    text = _KANJI_NUMBER.sub(
+        lambda m: (" " if text[m.start() - 1 : m.start()].isalnum() else "") + str(_kanji(m.group(1))), text
+    )
     text = _COUPLE.sub("2 ", text)
     text = _HALF_DOZEN.sub("6 ", text)
     text = _WORD_NUMBER.sub(lambda m: f"{_WORD_NUMBERS[m.group(1)]} ", text)

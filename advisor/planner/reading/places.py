@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from advisor.planner.reading.lexicon import Lexicon, Place
 from advisor.planner.reading.normalize import squash
 from advisor.planner.reading.phrases import negated, says
+
+_MOST_MENTIONS = 40
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class PlaceMention:
 def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
     """Every place of the normalised text, in order. A language or a nationality ("Japanese corpus") is no place."""
     found: list[PlaceMention] = []
-    for match in lexicon.place_pattern.finditer(text):
+    for match in islice(lexicon.place_pattern.finditer(text), _MOST_MENTIONS):
         key = squash(match.group(0))
         place = lexicon.places.get(key)
         if place is None or (
@@ -32,7 +35,7 @@ def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
         ):
             continue
         if says("not_a_place_after", text[match.end() : match.end() + 14]) or (
-            len(key) <= 2 and not _placed(text, match.start(), match.end())
+            len(key) <= 2 and key.isascii() and not _placed(text, match.start(), match.end())
         ):
             continue
         role = "excluded" if negated(text, match.start(), match.end()) else "wanted"
@@ -89,8 +92,3 @@ def place_fields(text: str, lexicon: Lexicon, lang: str) -> dict[str, tuple[str,
 
 def _unique(items: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
-
-
-def clears_places(text: str) -> bool:
-    """Whether the turn says that the place does not matter."""
-    return says("clear_places", text)

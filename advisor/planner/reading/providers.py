@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.normalize import squash
@@ -22,6 +23,9 @@ _CLOUD_WORD = re.compile(
 )
 
 
+_MOST_MENTIONS = 40
+
+
 @dataclass(frozen=True)
 class ProviderMention:
     """A provider's id, and whether it is wanted, ruled out, or only in use."""
@@ -36,7 +40,7 @@ class ProviderMention:
 def read_providers(text: str, lexicon: Lexicon) -> list[ProviderMention]:
     """Every known provider of the normalised text, in order."""
     found: list[ProviderMention] = []
-    for match in lexicon.provider_pattern.finditer(text):
+    for match in islice(lexicon.provider_pattern.finditer(text), _MOST_MENTIONS):
         key = squash(match.group(0))
         provider = lexicon.providers.get(key)
         if provider is None:

@@ -18,9 +18,9 @@ from advisor.planner.reading.methods import read_engines, read_kind, read_method
 from advisor.planner.reading.models import ModelMention, active_params, job_model, read_models
 from advisor.planner.reading.models import quantities as size_quantities
 from advisor.planner.reading.money import read_money
-from advisor.planner.reading.normalize import clip, normalize
+from advisor.planner.reading.normalize import clip, normalize, squash
 from advisor.planner.reading.phrases import hits, says
-from advisor.planner.reading.places import clears_places, place_fields, read_places
+from advisor.planner.reading.places import place_fields, read_places
 from advisor.planner.reading.providers import (
     provider_fields,
     read_instance_types,
@@ -94,7 +94,10 @@ def _read(
     wanted = [g for g in gpus if g.role == "wanted"]
     old_kind = before.workload.kind if before and before.workload else None
     seq_len = next((q.value for q in numbers if q.meaning == "seq_len"), None)
+    model = _same_family(norm, model, before, lexicon)
     kind = read_kind(norm, model, seq_len, old_kind)
+    if kind == "inference" and any(q.meaning == "audio_hours" for q in numbers):
+        kind = "batch_inference"
     hard = gpu_fields(gpus)
     counts = count_fields(norm, gpus, lang)
     money = read_money(norm, lexicon.rate, counts.get("gpu_count"), any(g.gpu for g in gpus))
@@ -109,7 +112,8 @@ def _read(
         has_hardware=bool(wanted or known_types or unknown_types),
         has_limits=limits,
         price_cap=bool(money.fields),
-        changed=bool(kind or model or money.fields or places or spot is not None or sort or counts or method or wanted),
+        changed=_clears(norm)
+        or bool(kind or model or money.fields or places or spot is not None or sort or counts or method or wanted),
         follows=before is not None,
         pasted=log is not None,
         names=len(gpus)
@@ -169,6 +173,27 @@ def _read(
         turn=turn,
     )
     return reading.model_copy(update={"questions_back": questions_back(reading)})
+
+
+def _same_family(
+    norm: str, model: ModelMention | None, before: Reading | None, lexicon: Lexicon
+) -> ModelMention | None:
+    """A bare size after a named model is that family's model of the size ("what about the 8B instead?")."""
+    if (
+        model is None
+        or model.model is not None
+        or before is None
+        or before.workload is None
+        or not before.workload.model
+    ):
+        return model
+    if not re.fullmatch(r"[\d.]+B", model.name):
+        return model
+    stem = re.sub(r"\s*\d+(?:\.\d+)?B.*$", "", before.workload.model)
+    found = lexicon.models.get(squash(f"{stem}{model.name}"))
+    if found is None:
+        return model
+    return ModelMention(found, found.name, found.params_b, found.active_params_b, model.start, model.end)
 
 
 def _workload_fields(
@@ -232,7 +257,8 @@ def _merge_job(
     if old is not None and found.intent in ("explain", "troubleshoot"):
         return old, []
     if old is None and kind is None and fields.get("params_b") is not None:
-        kind = "full_ft" if {"sharding", "optimizer", "lora_rank", "tokens"} & fields.keys() else "inference"
+        trains = bool({"sharding", "optimizer", "lora_rank", "tokens"} & fields.keys())
+        kind = "full_ft" if trains else "moe_inference" if fields.get("active_params_b") else "inference"
         sources = {**sources, "kind": "assumed"}
     job, changed = merge_workload(old, fields, kind, sources)
     return job, changed
@@ -253,25 +279,28 @@ def _by_intent(gpus: tuple[GpuMention, ...], intent: str) -> tuple[GpuMention, .
     return tuple(g.model_copy(update={"role": role}) if g.role == "wanted" else g for g in gpus)
 
 
+_CLEARING = {
+    "clear_places": {"regions", "countries", "not_countries"},
+    "clear_providers": {"providers", "not_providers"},
+    "clear_gpus": {"gpus", "gpu_variants", "not_gpus"},
+    "clear_budget": {"budget_usd", "budget_usd_month", "max_price_usd_hour", "max_price_usd_gpu_hour"},
+    "clear_count": {"gpu_count", "min_gpus", "max_gpus", "nodes", "max_nodes", "gpus_per_node"},
+}
+
+
+def _clears(norm: str) -> bool:
+    return any(says(topic, norm) for topic in _CLEARING)
+
+
 def _merge_conditions(
     before: Reading | None, norm: str, found: Guess, fields: dict[str, Any], *, job_changed: bool
 ) -> tuple[Constraints, list[str]]:
     old = before.constraints if before else Constraints()
     if found.intent == "refuse" or (before is not None and found.intent in ("explain", "troubleshoot")):
         return old, []
-    cleared: set[str] = set()
-    if clears_places(norm):
-        cleared |= {"regions", "countries", "not_countries"}
-        for name in ("regions", "countries"):
-            fields.pop(name, None)
-    for topic, names in (
-        ("clear_providers", {"providers", "not_providers"}),
-        ("clear_gpus", {"gpus", "gpu_variants", "not_gpus"}),
-        ("clear_budget", {"budget_usd", "budget_usd_month", "max_price_usd_hour", "max_price_usd_gpu_hour"}),
-        ("clear_count", {"gpu_count", "min_gpus", "max_gpus", "nodes", "max_nodes", "gpus_per_node"}),
-    ):
-        if says(topic, norm):
-            cleared |= names
+    cleared = {name for topic, names in _CLEARING.items() if says(topic, norm) for name in names}
+    if "regions" in cleared:
+        fields = {name: value for name, value in fields.items() if name not in ("regions", "countries")}
     return merge_constraints(
         old, fields, cleared, added=before is not None and says("add_to", norm), job_changed=job_changed
     )
