@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from advisor.answer import Constraints, Lang, Workload
+from advisor.messages import text
 from knowledge.offers import OfferFilter
 
 if TYPE_CHECKING:
@@ -68,13 +69,22 @@ def recommend_from_store(
 ) -> Recommendation:
     """Recommend from the whole table; where nothing matches, say which constraint, loosened, gives picks.
 
-    Interruptible (spot) rows are offered only where the person accepts them, or where nothing else is left; then
+    GPUs that do not run CUDA are offered only where the person names one, since most software of such jobs assumes it; an
+    assumption says so. Interruptible (spot) rows are offered only where the person accepts them, or where nothing else is left; then
     `relaxed` says so.
     """
     from advisor.reasoning.recommend import recommend
 
+    cuda_only = not names_other_vendors(constraints)
+
     def run(wanted: Constraints) -> Recommendation:
-        return recommend(workload, wanted, candidates(store, wanted), facts=facts, lang=lang)
+        rows = candidates(store, wanted)
+        found = recommend(
+            workload, wanted, [o for o in rows if runs_cuda(o)] if cuda_only else rows, facts=facts, lang=lang
+        )
+        if not cuda_only:
+            return found
+        return found.model_copy(update={"assumptions": (*found.assumptions, text("writing.cuda", lang))})
 
     result = run(constraints.model_copy(update={"spot": False}) if constraints.spot is None else constraints)
     if result.picks:
@@ -94,6 +104,22 @@ def recommend_from_store(
             loosened = tuple(name for name in group if getattr(constraints, name) != getattr(looser, name))
             return result.model_copy(update={"nearest": other.picks, "loosened": loosened})
     return result
+
+
+def runs_cuda(offer: Offer) -> bool:
+    """Is it an NVIDIA GPU, or one that no table knows?"""
+    from knowledge.gpu_names import gpu_table
+
+    known = gpu_table().get(offer.gpu)
+    return known is None or known.vendor.lower() == "nvidia"
+
+
+def names_other_vendors(constraints: Constraints) -> bool:
+    """Does the person ask for a GPU of another vendor?"""
+    from knowledge.gpu_names import gpu_table, resolve_gpu
+
+    found = [resolve_gpu(name) for name in constraints.gpus]
+    return any(f is not None and gpu_table()[f.gpu].vendor.lower() != "nvidia" for f in found)
 
 
 def candidates(store: OfferStore, constraints: Constraints) -> Sequence[Offer]:
