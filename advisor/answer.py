@@ -99,6 +99,10 @@ class Constraints(Frozen):
     internode: Literal["rdma", "infiniband"] | None = None
     fabrics: tuple[str, ...] = ()
     min_gpu_memory_gb: float | None = None
+    max_gpu_memory_gb: float | None = None
+    """With the minimum it names a class of cards: "80 GB GPUs"."""
+    min_total_gpu_memory_gb: float | None = None
+    """GB of all GPUs over all nodes, at least; more than what ran out of memory."""
     gpu_count: int | None = None
     """Total GPUs over all nodes."""
     min_gpus: int | None = None

@@ -70,18 +70,21 @@ def recommend_from_store(
     """Recommend from the whole table; where nothing matches, say which constraint, loosened, gives picks.
 
     GPUs that do not run CUDA are offered only where the person names one, since most software of such jobs assumes it; an
-    assumption says so. Interruptible (spot) rows are offered only where the person accepts them, or where nothing else is left; then
+    assumption says so. Rows of price lists that name no region come second to rows that can be ordered somewhere. Interruptible (spot) rows are offered only where the person accepts them, or where nothing else is left; then
     `relaxed` says so.
     """
     from advisor.reasoning.recommend import recommend
 
     cuda_only = not names_other_vendors(constraints)
+    constraints = constraints.model_copy(update={"min_gpus": least_gpus(workload, constraints)})
 
     def run(wanted: Constraints) -> Recommendation:
         rows = candidates(store, wanted)
-        found = recommend(
-            workload, wanted, [o for o in rows if runs_cuda(o)] if cuda_only else rows, facts=facts, lang=lang
-        )
+        rows = [o for o in rows if runs_cuda(o)] if cuda_only else rows
+        placed = [o for o in rows if o.region != "unknown"]
+        found = recommend(workload, wanted, placed, facts=facts, lang=lang)
+        if not found.picks and len(placed) < len(rows):
+            found = recommend(workload, wanted, rows, facts=facts, lang=lang)
         if not cuda_only:
             return found
         return found.model_copy(update={"assumptions": (*found.assumptions, text("writing.cuda", lang))})
@@ -104,6 +107,21 @@ def recommend_from_store(
             loosened = tuple(name for name in group if getattr(constraints, name) != getattr(looser, name))
             return result.model_copy(update={"nearest": other.picks, "loosened": loosened})
     return result
+
+
+def least_gpus(workload: Workload, constraints: Constraints) -> int | None:
+    """A stated way of splitting the model means several GPUs: as many as its degrees ask for, at least two."""
+    degrees = (
+        workload.tensor_parallel,
+        workload.pipeline_parallel,
+        workload.expert_parallel,
+        workload.context_parallel,
+    )
+    largest = max((d for d in degrees if d), default=1)
+    split = workload.sharding not in (None, "ddp") or largest > 1
+    if not split or constraints.gpu_count or constraints.max_gpus:
+        return constraints.min_gpus
+    return max(2, largest, constraints.min_gpus or 0)
 
 
 def runs_cuda(offer: Offer) -> bool:

@@ -45,14 +45,23 @@ def recommend_call(reading: Reading) -> Call:
     """Size the job and pick offers."""
     workload = reading.workload
     assert workload is not None
+    constraints = reading.constraints.model_copy(update={"min_total_gpu_memory_gb": more_than_ran_out(reading)})
     return (
         "recommend",
         {
             "workload": workload.model_dump(mode="json", exclude_defaults=True) | {"kind": workload.kind},
-            "constraints": reading.constraints.model_dump(mode="json", exclude_defaults=True),
+            "constraints": constraints.model_dump(mode="json", exclude_defaults=True),
             "lang": reading.answer_lang,
         },
     )
+
+
+def more_than_ran_out(reading: Reading) -> float | None:
+    """GB that must be exceeded where one GPU ran out of memory; several GPUs can run out by their plan, not their size."""
+    if "oom" not in reading.acts:
+        return reading.constraints.min_total_gpu_memory_gb
+    failed = [m.memory_gb for m in reading.current if (m.total or 1) == 1 and m.memory_gb]
+    return max(failed) * 1.05 if failed else reading.constraints.min_total_gpu_memory_gb
 
 
 def list_call(reading: Reading) -> Call:

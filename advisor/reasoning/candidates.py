@@ -156,9 +156,14 @@ def serve_on(
         if sum(parts.values()) > room:
             continue
         speed = serve(shape, precision, machine, tp, share, sizing.input_tokens, sizing.output_tokens, k)
-        if best is None or replicas * speed.tokens_per_s > 1.1 * best[4] * best[3].tokens_per_s:
+        latency = sizing.workload.priority == "latency"
+        if best is None or (
+            speed.token_s < 0.95 * best[3].token_s
+            if latency
+            else replicas * speed.tokens_per_s > 1.1 * best[4] * best[3].tokens_per_s
+        ):
             best = (tp, pp, parts, speed, replicas)
-        if pp == 1 and wanted_tp is None and tp >= 2:
+        if pp == 1 and wanted_tp is None and tp >= 2 and not latency:
             break
     if best is None:
         return None
@@ -233,8 +238,13 @@ def node_counts(offer: Offer, constraints: Constraints, sizing: Sizing) -> Seque
             return ()
         single = need == 1 or can_cluster(offer) or sizing.mode != "train"
         counts = (need,) if single else ()
+    price, memory = offer.price_usd_hour or 0.0, offer.gpu_memory_gb or 0.0
     return [
         n
         for n in counts
-        if n <= (c.max_nodes or MAX_NODES) and per * n <= (c.max_gpus or float("inf")) and per * n >= (c.min_gpus or 0)
+        if price * n <= (c.max_price_usd_hour or float("inf"))
+        and memory * per * n >= (c.min_total_gpu_memory_gb or 0.0)
+        and n <= (c.max_nodes or MAX_NODES)
+        and per * n <= (c.max_gpus or float("inf"))
+        and per * n >= (c.min_gpus or 0)
     ]

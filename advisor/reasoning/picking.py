@@ -35,6 +35,7 @@ def sensible(candidates: Sequence[Candidate], sizing: Sizing, constraints: Const
     if sizing.mode == "serve":
         quick = [c for c in pool if (c.result.stream_tokens_per_s or 0) >= READABLE]
         pool = quick or pool
+        pool = [c for c in pool if c.nodes == 1] or pool
     if sizing.workload.deadline_hours and any(c.hours is not None for c in pool):
         return pool
     fewest = min(c.gpus for c in pool)
@@ -112,8 +113,10 @@ def with_sellers(candidates: Sequence[Candidate], offers: Mapping[int, Sequence[
     return out
 
 
-def duration(candidate: Candidate) -> float:
-    """What ranks time: hours of the job, or seconds a token."""
+def duration(candidate: Candidate, latency: bool = False) -> float:
+    """What ranks time: hours of the job, or seconds a token; for latency the seconds a token of one stream."""
+    if latency and candidate.result.stream_tokens_per_s:
+        return 1.0 / candidate.result.stream_tokens_per_s
     if candidate.hours is not None:
         return candidate.hours
     if candidate.result.tokens_per_s:
@@ -128,11 +131,11 @@ def expense(candidate: Candidate) -> float:
     return candidate.cost if candidate.cost is not None else candidate.usd_hour
 
 
-def scores(candidates: Sequence[Candidate]) -> dict[int, float]:
+def scores(candidates: Sequence[Candidate], latency: bool = False) -> dict[int, float]:
     """cost / lowest cost x square root of (time / shortest time), by position; cost is of the work where speed is known."""
     lowest = min(c.price_of_work for c in candidates)
-    shortest = min(duration(c) for c in candidates)
-    return {i: (c.price_of_work / lowest) * (duration(c) / shortest) ** 0.5 for i, c in enumerate(candidates)}
+    shortest = min(duration(c, latency) for c in candidates)
+    return {i: (c.price_of_work / lowest) * (duration(c, latency) / shortest) ** 0.5 for i, c in enumerate(candidates)}
 
 
 def choose(
@@ -158,11 +161,12 @@ def choose(
 
         ordered = sorted(pool, key=lambda c: (-amount(c), sort_key(c)))
         return [("match", c) for c in distinct(ordered, limit)]
-    score = scores(pool)
+    latency = sizing.workload.priority == "latency"
+    score = scores(pool, latency)
     rank = {id(c): score[i] for i, c in enumerate(pool)}
     balanced = min(pool, key=lambda c: (rank[id(c)], sort_key(c)))
     cheapest = min(pool, key=lambda c: (expense(c), rank[id(c)], sort_key(c)))
-    fastest = min(pool, key=lambda c: (duration(c), c.usd_hour, sort_key(c)))
+    fastest = min(pool, key=lambda c: (duration(c, latency), c.usd_hour, sort_key(c)))
     order: list[tuple[Role, Candidate]] = []
     wishes: list[tuple[Role, Candidate]] = [("balanced", balanced), ("cheapest", cheapest), ("fastest", fastest)]
     if constraints.sort == "speed" or sizing.workload.priority in ("latency", "throughput"):
