@@ -1,6 +1,6 @@
 """Speed and memory of the diagnosis on a 50 MB log, each case in a process of its own.
 
-    python tests/bench/bench_diagnose.py [MB]
+python tests/bench/bench_diagnose.py [MB]
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def main() -> None:
             wall = time.perf_counter() - start
             result = f"{got['transport']}, {', '.join(got['problems']) or 'no problem'} ({wall:.1f} s in all)"
             rate = megabytes / got["read_s"]
-            print(f"{name:<16}{megabytes:>6}{got['import_s']:>10.2f}{got['read_s']:>9.2f}{got['cpu_s']:>8.2f}{rate:>8.0f}{got['mb']:>9.0f}  {result}")
+            print(
+                f"{name:<16}{megabytes:>6}{got['import_s']:>10.2f}{got['read_s']:>9.2f}{got['cpu_s']:>8.2f}{rate:>8.0f}{got['mb']:>9.0f}  {result}"
+            )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,11 @@ def best_rows(reading: Reading) -> list[TestRow]:
             key = (row.collective, row.ranks)
             old = best.get(key)
             large = row.size_bytes >= LARGE
-            if old is None or not old.size_bytes or (row.busbw > old.busbw if large and old.size_bytes >= LARGE else row.size_bytes > old.size_bytes):
+            if (
+                old is None
+                or not old.size_bytes
+                or (row.busbw > old.busbw if large and old.size_bytes >= LARGE else row.size_bytes > old.size_bytes)
+            ):
                 best[key] = row
     return [*best.values(), *notes][:32]
 

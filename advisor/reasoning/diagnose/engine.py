@@ -101,7 +101,10 @@ def _problem(finding: Finding, lang: Lang) -> Problem:
 def _summary(reading: Reading, found: verdict.Verdict, problems: list[Problem], lang: Lang) -> str:
     if not reading.kinds and not problems:
         return say("diagnose.summary.nothing", lang)
-    parts = [say(f"diagnose.summary.nvlink.{found.nvlink}", lang), say(f"diagnose.summary.transport.{found.transport}", lang)]
+    parts = [
+        say(f"diagnose.summary.nvlink.{found.nvlink}", lang),
+        say(f"diagnose.summary.transport.{found.transport}", lang),
+    ]
     if found.gpudirect != "unknown":
         parts.append(say(f"diagnose.summary.gpudirect.{found.gpudirect}", lang))
     mesh = picture.direct_mesh_links(reading)

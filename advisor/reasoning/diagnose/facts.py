@@ -152,7 +152,7 @@ class Reading:
     graph_nvlink: dict[str, set[str]] = field(default_factory=dict)
     xml_gpus: dict[str, tuple[int, Evidence]] = field(default_factory=dict)
     xml_nets: list[tuple[dict[str, str], bool, Evidence]] = field(default_factory=list)
-    xml_switches: int = 0
+    xml_peers: dict[str, set[str]] = field(default_factory=dict)
     xml_nvswitch: Evidence | None = None
     xml_sm: set[int] = field(default_factory=set)
     gpu_names: dict[str, Evidence] = field(default_factory=dict)

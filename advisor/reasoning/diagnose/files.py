@@ -42,9 +42,14 @@ def run_files(
         if path.is_dir():
             raise BadRequest(f"{name}: a folder; name the files in it")
         if path.stat().st_size > MAX_BYTES:
-            raise BadRequest(f"{name}: larger than {MAX_BYTES >> 20} MB; cut it with: tail -c {MAX_BYTES >> 20}M {name}")
+            raise BadRequest(
+                f"{name}: larger than {MAX_BYTES >> 20} MB; cut it with: tail -c {MAX_BYTES >> 20}M {name}"
+            )
     return diagnose(
-        ((name, _lines(name, stdin)) for name in chosen), lang=lang, instance_type=instance_type, offers_lookup=offers_lookup
+        ((name, _lines(name, stdin)) for name in chosen),
+        lang=lang,
+        instance_type=instance_type,
+        offers_lookup=offers_lookup,
     )
 
 
@@ -66,7 +71,7 @@ def _lines(name: str, stdin: IO[bytes] | None) -> Iterator[str]:
 
 
 def _decoded(raw: IO[bytes]) -> Iterator[str]:
-    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[arg-type]
+    buffered = io.BufferedReader(raw)  # type: ignore[type-var]
     head = buffered.peek(4)[:4]
     encoding = "utf-16" if head[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
     text = io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline=None)

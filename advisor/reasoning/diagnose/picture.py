@@ -116,7 +116,9 @@ def _legend(diagnosis: Diagnosis, topology: Topology) -> list[str]:
         return [say("diagnose.picture.uniform", lang, link=next(iter(counts)))]
     ordered = sorted(counts, key=link_rank)
     lines = [say("diagnose.picture.legend", lang, link=link, count=counts[link]) for link in ordered]
-    pairs = ", ".join(f"{e.a}-{e.b} ({e.link})" for e in topology.weakest[:6]) + (" …" if len(topology.weakest) > 6 else "")
+    pairs = ", ".join(f"{e.a}-{e.b} ({e.link})" for e in topology.weakest[:6]) + (
+        " …" if len(topology.weakest) > 6 else ""
+    )
     if topology.weakest:
         lines.append(say("diagnose.picture.weakest", lang, pairs=pairs))
     return lines

@@ -49,7 +49,9 @@ def compare(
     for name in names:
         fields = promise(name, offers_lookup)
         if fields:
-            items = tuple(_item(key, want, see, same, lang) for key, want, see, same in _items(fields, reading, verdict))
+            items = tuple(
+                _item(key, want, see, same, lang) for key, want, see, same in _items(fields, reading, verdict)
+            )
             return Sold(instance_type=name, provider=fields.get("provider"), guessed=guessed, items=items)
     return None
 
@@ -74,12 +76,17 @@ def _items(fields: dict[str, Any], reading: Reading, verdict: Verdict) -> Iterat
     if board and count and count >= 8:
         most = max((len(ls.active) for ls in reading.links), default=0)
         least = min((len(ls.active) for ls in reading.links if not ls.cut), default=most)
-        yield "nvlink_links", str(board.board_links), str(least or "unknown"), None if not least else least >= board.board_links
+        yield (
+            "nvlink_links",
+            str(board.board_links),
+            str(least or "unknown"),
+            None if not least else least >= board.board_links,
+        )
     fabric = fields.get("internode_fabric")
     if fabric:
         unknown = verdict.transport in {"unknown", "none"}
         plain = fabric in {"ethernet", "none"}
-        same = None if unknown else verdict.transport == fabric or plain and verdict.transport == "socket"
+        same = None if unknown else verdict.transport == fabric or (plain and verdict.transport == "socket")
         yield "fabric", fabric, verdict.transport, same
     if fields.get("devices"):
         seen = devices_seen(reading)

@@ -76,12 +76,10 @@ def _without_matrix(reading: Reading) -> YesPartialNo:
                 states.append("yes" if near == len(kinds) else "partial" if near else "no")
     if states:
         return _merge(states)
-    if len(reading.graph_nvlink) > 1:
-        linked = sum(any(link.startswith("NVL") for link in links) for links in reading.graph_nvlink.values())
-        return "yes" if linked == len(reading.graph_nvlink) else "partial" if linked else "no"
-    if len(reading.xml_gpus) > 1:
-        linked = sum(count > 0 for count, _ in reading.xml_gpus.values())
-        return "yes" if linked == len(reading.xml_gpus) else "partial" if linked else "no"
+    for peers in (reading.graph_nvlink, reading.xml_peers):
+        if len(peers) > 1:
+            full = sum(_reaches_all(links, len(peers)) for links in peers.values())
+            return "yes" if full == len(peers) else "partial" if any(peers.values()) else "no"
     if reading.links:
         up = sum(bool(links.active) for links in reading.links)
         return "yes" if up == len(reading.links) else "partial" if up else "no"
@@ -90,6 +88,11 @@ def _without_matrix(reading: Reading) -> YesPartialNo:
     if any(m.view.startswith("rocm:") and m.view != "rocm:access" for m in reading.matrices) or reading.first("xgmi"):
         return "no"
     return "unknown"
+
+
+def _reaches_all(links: set[str], gpus: int) -> bool:
+    """Whether a GPU's NVLinks end at a switch or at every other GPU."""
+    return any(link.startswith("NVS") for link in links) or len(links) >= gpus - 1
 
 
 def _merge(states: list[str]) -> YesPartialNo:
@@ -108,9 +111,11 @@ def node_count(reading: Reading) -> Nodes:
     total, local = reading.nranks, reading.local_ranks
     if total and local and total > local:
         return "several"
-    if total and total > max(8, *(len(m.gpus()) for m in reading.matrices), *(len(d) for d in reading.local_devices.values()), 0):
+    if total and total > max(
+        8, *(len(m.gpus()) for m in reading.matrices), *(len(d) for d in reading.local_devices.values()), 0
+    ):
         return "several"
-    if any(row.nodes and row.nodes > 1 for row in reading.tests):
+    if reading.first("same_slot_twice") or any(row.nodes and row.nodes > 1 for row in reading.tests):
         return "several"
     if reading.nnodes == 1:
         return "one"
@@ -195,7 +200,9 @@ def _devices(reading: Reading) -> Transport:
     providers = ";".join(reading.providers)
     if "efa" in providers:
         return "efa"
-    usable = {port.layer for port in reading.ports if port.state == "Active"}
+    usable = {
+        p.layer for p in reading.ports if p.state == "Active" or (p.tool == "ibdev2netdev" and p.layer == "InfiniBand")
+    }
     if "InfiniBand" in usable:
         return "infiniband"
     if "Ethernet" in usable:
@@ -224,7 +231,12 @@ def gpudirect_state(reading: Reading, transport: Transport) -> YesPartialNo:
         return "yes" if True in reading.gdr_pair else "no"
     if reading.gdr_ring and (transport in RDMA_TRANSPORTS or True not in reading.gdr_ring):
         return "partial" if len(reading.gdr_ring) == 2 else "yes" if True in reading.gdr_ring else "no"
-    marks = {net["gdr"] for net, _, _ in reading.xml_nets if net.get("gdr") in {"0", "1"}}
-    if marks:
-        return "partial" if len(marks) == 2 else "yes" if marks == {"1"} else "no"
-    return "unknown"
+    if transport == "efa" and reading.first("gdr_unsupported"):
+        return "no"
+    marks = {net["gdr"] for net, _, _ in reading.xml_nets if net.get("gdr") in {"0", "1"} and is_rdma_name(net["name"])}
+    return "no" if marks == {"0"} else "unknown"
+
+
+def is_rdma_name(name: str) -> bool:
+    """Whether a network device name of NCCL's topology file is that of an RDMA device."""
+    return bool(re.match(r"mlx|ib|roce|bnxt|efa|rdma|rocep|ionic|irdma|erdma|hfi|cxi", name))

@@ -116,7 +116,12 @@ def _tags(fields: dict[str, Any], name: str, count: int, network: str) -> set[st
     promised = fields.get("nvlink")
     if promised in {"yes", "partial"} or (promised is None and (board is not None or not name)):
         tags.add("nvlink")
-    if "nvlink" in tags and board is not None and board.board in {"SXM", "superchip"} and not re.search("V100|P100", name):
+    if (
+        "nvlink" in tags
+        and board is not None
+        and board.board in {"SXM", "superchip"}
+        and not re.search("V100|P100", name)
+    ):
         tags.add("switch")
     if network in {"infiniband", "roce", "unknown"}:
         tags |= {"rdma", "cluster"}
@@ -145,7 +150,13 @@ def _good(step: str, facts: dict[str, Any], name: str, count: int, network: str,
         for row in tables.rows_cached("measured_bandwidth.csv"):
             fits = board is not None and row["board"] == ("PCIe" if board.board == "NVL" else board.board)
             same = not row["transport"] or row["transport"] == network
-            if fits and same and int(row["ranks"]) == ranks and int(row["nodes"]) == nodes and re.search(row["gpu"], name):
+            if (
+                fits
+                and same
+                and int(row["ranks"]) == ranks
+                and int(row["nodes"]) == nodes
+                and re.search(row["gpu"], name)
+            ):
                 figure, floor = float(row["good_gb_s"]), float(row["floor_gb_s"])
                 reference = row[f"reference_{lang}"]
                 return say(f"{general}.figure", lang, reference=reference, expected=figure, floor=floor)

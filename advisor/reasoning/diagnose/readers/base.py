@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from ..facts import Reading
-from ..lines import Place
+from advisor.reasoning.diagnose.facts import Reading
+from advisor.reasoning.diagnose.lines import Place
 
 _PREFIX = re.compile(
     r"""\s*(?:

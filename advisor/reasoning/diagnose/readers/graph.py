@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ..facts import GraphPaths, Reading
-from ..lines import Place
+from advisor.reasoning.diagnose import tables
+from advisor.reasoning.diagnose.facts import GraphPaths, Reading
+from advisor.reasoning.diagnose.lines import Place
+
 from .base import Reader
 
 _ORIGIN = re.compile(r"\b(GPU|NET|NVS|CPU|NIC)/([0-9A-Fa-f\-]+) ?:(?=\s?(?:GPU|NET|NVS|CPU|NIC)/)")
@@ -52,9 +54,13 @@ class GraphReader(Reader):
         if target == "GPU" and kind == "PCI":
             self._gpu = name
             reading.graph_nvlink.setdefault(name, set())
-        if kind in {"NVL", "XGMI"}:
-            reading.graph_nvlink.setdefault(self._gpu, set()).add(f"{kind}:{target}/{name}")
-        key = "NVL_NVS" if kind == "NVL" and target == "NVS" else "PCI_GPU" if (kind, target) == ("PCI", "GPU") else kind
+        if kind == "NVL":
+            reading.graph_nvlink.setdefault(self._gpu, set()).add(f"{target}/{name}")
+        if kind == "XGMI":
+            reading.signal("xgmi", place.evidence(found.group(0)))
+        key = (
+            "NVL_NVS" if kind == "NVL" and target == "NVS" else "PCI_GPU" if (kind, target) == ("PCI", "GPU") else kind
+        )
         best = reading.graph_links.get(key)
         if best is None or speed > best[0]:
             reading.graph_links[key] = (speed, place.evidence(found.group(0)))
@@ -67,15 +73,15 @@ class XmlReader(Reader):
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
-        self._stack: list[tuple[str, str]] = []
+        self._stack: list[tuple[str, bool]] = []
         self._gpu = ""
-        self._gpu_depths: list[tuple[str, ...]] = []
+        self._bus = ""
 
     def begin(self) -> None:
         """Leave open tags."""
         super().begin()
         self._stack = []
-        self._gpu = ""
+        self._gpu = self._bus = ""
 
     def feed(self, text: str, place: Place) -> None:
         """Read the tags of one line."""
@@ -90,21 +96,30 @@ class XmlReader(Reader):
             if not empty:
                 if len(self._stack) > 64:
                     self._stack.clear()
-                self._stack.append((tag, attributes.get("busid", "") if attributes.get("class", "").startswith("0x0604") else ""))
+                self._stack.append((tag, attributes.get("class", "").startswith("0x0604")))
 
     def _open(self, tag: str, attributes: dict[str, str], place: Place) -> None:
         reading = self.reading
-        if tag == "gpu":
+        if tag == "pci":
+            self._bus = attributes.get("busid", "")
+            vendor, device = attributes.get("vendor", "")[2:], attributes.get("device", "")[2:]
+            for row in tables.rows_cached("pci_devices.csv"):
+                if (row["vendor"], row["device"]) == (vendor, device):
+                    reading.gpu_names.setdefault(row["name"], place.evidence("<pci"))
+        elif tag == "gpu":
             reading.kind("NCCL topology XML")
-            self._gpu = f"{place.file}:{attributes.get('dev', len(reading.xml_gpus))}:{place.number}"
+            self._gpu = f"{place.file} {self._bus or place.number}"
             reading.xml_gpus.setdefault(self._gpu, (0, place.evidence("<gpu")))
+            reading.xml_peers.setdefault(self._gpu, set())
             if attributes.get("sm", "").isdigit():
                 reading.xml_sm.add(int(attributes["sm"]))
-        elif tag == "nvlink" and self._gpu:
+        elif tag == "nvlink" and self._gpu in reading.xml_gpus:
             count, evidence = reading.xml_gpus[self._gpu]
             more = int(attributes["count"]) if attributes.get("count", "").isdigit() else 1
             reading.xml_gpus[self._gpu] = (count + more, evidence)
-            if attributes.get("tclass", "").startswith("0x0680"):
+            switch = attributes.get("tclass", "").startswith("0x0680")
+            reading.xml_peers[self._gpu].add(f"{'NVS' if switch else 'GPU'} {attributes.get('target', '')}")
+            if switch:
                 reading.xml_nvswitch = reading.xml_nvswitch or place.evidence("<nvlink")
         elif tag == "xgmi":
             reading.signal("xgmi", place.evidence("<xgmi"))

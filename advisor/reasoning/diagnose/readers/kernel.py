@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..lines import Place
+from advisor.reasoning.diagnose.lines import Place
+
 from .base import Reader
 
 _XID = re.compile(r"\bXid \(PCI:[^)]*\): (\d+)|(?i:\bXID(?: error)?[ :]+)(\d+)\b")
@@ -17,7 +18,20 @@ _INSTANCE = re.compile(
 class KernelReader(Reader):
     """Xid lines, each number kept with its first places; and names of instance types that stand in the text."""
 
-    hints = ("Xid", "XID", "nstance", "achine", "large", "Standard_N", "highgpu", "megagpu", "ultragpu", "BM.GPU", "vmSize", "flavor")
+    hints = (
+        "Xid",
+        "XID",
+        "nstance",
+        "achine",
+        "large",
+        "Standard_N",
+        "highgpu",
+        "megagpu",
+        "ultragpu",
+        "BM.GPU",
+        "vmSize",
+        "flavor",
+    )
 
     def feed(self, text: str, place: Place) -> None:
         """Read one line."""

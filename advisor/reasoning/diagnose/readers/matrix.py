@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
-from ..facts import Matrix, Reading
-from ..lines import Place
-from ..model import Evidence
+from advisor.reasoning.diagnose.facts import Matrix, Reading
+from advisor.reasoning.diagnose.lines import Place
+from advisor.reasoning.diagnose.model import Evidence
+
 from .base import Reader, unprefix
 
-_DEVICE = re.compile(r"(?:GPU|NIC|NVSW)\d+|(?:mlx|bnxt_re|ionic|erdma|irdma|efa|rocep|ibp|qedr|hfi1|cxi|mana)[\w.:/\-]*")
+_DEVICE = re.compile(
+    r"(?:GPU|NIC|NVSW)\d+|(?:mlx|bnxt_re|ionic|erdma|irdma|efa|rocep|ibp|qedr|hfi1|cxi|mana)[\w.:/\-]*"
+)
 _BDF = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d")
 _LINK = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PSB|C2C|N/A")
 _CAPS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U", "X"}
@@ -63,6 +66,7 @@ class MatrixReader(Reader):
             self._view = ("p2p" if option == "-p2p" else "mp" if option in {"-mp", "--matrix_pci"} else "m", caps)
             self._view_evidence = place.evidence(command.group(0))
             self.reading.kind(f"nvidia-smi topo {option}")
+            text = text[command.end() :]
         for title, view in _ROCM_TITLES:
             if title in text:
                 self._view = ("rocm", view)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..facts import Channel, Reading
-from ..lines import Place
+from advisor.reasoning.diagnose.facts import Channel, Reading
+from advisor.reasoning.diagnose.lines import Place
+
 from .base import Reader
 
 _HEAD = re.compile(r"([^\s:\[\]()<>|,]+):(\d+):(\d+) \[(-?\d+)\] ")
@@ -20,6 +21,7 @@ _PAIR_GDR = re.compile(r"GPU Direct RDMA (Enabled|Disabled) for GPU")
 _RING_GDR = re.compile(r"use ring PXN \d GDR (\d)")
 _RANK = re.compile(r"\brank (\d+) n[rR]anks (\d+)")
 _TOPOLOGY = re.compile(r"nNodes (\d+)(?: localRanks (\d+))?")
+_BUS = re.compile(r"nvmlDev (\d+) busId (\w+)(?: commId (0x\w{6,}))?")
 _DEVICE = re.compile(r"\bcudaDev (\d+)")
 _RING = re.compile(r"Channel \d+/\d+ :((?:\s+\d+){2,})\s*$")
 _LAUNCH = re.compile(
@@ -35,13 +37,26 @@ _HOST_STOP = {"INFO", "WARN", "http", "https", "tcp"}
 class NcclReader(Reader):
     """One pass over the log; equal channel lines of a host are counted, not kept."""
 
-    hints = ("NCCL", "RCCL", " Pid ", " nvls channels", " via NET/", "cudaDev ", "nnodes", "NNODES", "--nodes", "num_machines", "num_nodes")
+    hints = (
+        "NCCL",
+        "RCCL",
+        " Pid ",
+        " nvls channels",
+        " via NET/",
+        "cudaDev ",
+        "nnodes",
+        "NNODES",
+        "--nodes",
+        "num_machines",
+        "num_nodes",
+    )
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
         self._seen: set[tuple[str, str]] = set()
         self._anonymous = "?"
         self._heads: dict[str, str] = {}
+        self._buses: dict[str, int] = {}
 
     def begin(self) -> None:
         """A host that a line does not name is that of the file."""
@@ -112,11 +127,16 @@ class NcclReader(Reader):
         self._host(host, device, place)
 
     def _ranks(self, text: str, host: str, place: Place) -> None:
+        reading = self.reading
         if found := _RANK.search(text):
             rank, total = int(found.group(1)), int(found.group(2))
             self.reading.nranks = max(self.reading.nranks or 0, total)
             if host != "?" and total == self.reading.nranks:
                 self.reading.rank_hosts[rank] = host
+            if twin := _BUS.search(text):
+                key = f"{twin.group(3)}/{total}/{twin.group(1)}/{twin.group(2)}"
+                if self._buses.setdefault(key, rank) != rank and (twin.group(3) or host == "?"):
+                    reading.signal("same_slot_twice", place.evidence(twin.group(0)))
         if found := _TOPOLOGY.search(text):
             self.reading.nnodes = max(self.reading.nnodes or 0, int(found.group(1)))
             if found.group(2):
@@ -160,7 +180,7 @@ class NcclReader(Reader):
                 if found.group(2):
                     reading.versions.setdefault("ofi_nics", found.group(2))
             reading.kind("aws-ofi-nccl")
-        if found := _HCA_GDR.search(text):
+        if (found := _HCA_GDR.search(text)) and "NET/Socket" not in text:
             on = found.group(1).lower() == "enabled"
             reading.gdr_hca.setdefault((host, on), place.evidence(found.group(0)))
             return
@@ -169,7 +189,7 @@ class NcclReader(Reader):
             return
         if "FasTrak" in text:
             reading.inits.setdefault((host, "FasTrak"), place.evidence("FasTrak"))
-        if "GPUDirectTCPX" in text:
+        if "GPUDirectTCPX" in text or "tcpxComm" in text:
             reading.inits.setdefault((host, "GPUDirectTCPX"), place.evidence("GPUDirectTCPX"))
         if found := _INIT.search(text):
             name = found.group(1).strip()

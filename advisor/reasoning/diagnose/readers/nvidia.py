@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
-from ..facts import LinkList, Reading
-from ..lines import Place
+from advisor.reasoning.diagnose.facts import LinkList, Reading
+from advisor.reasoning.diagnose.lines import Place
+
 from .base import Reader, unprefix
 
 _GPU_LINE = re.compile(r"\bGPU (\d+): (.+?)(?:\s*\(UUID: [^)]*\)?)?\s*$")
 _LINK_LINE = re.compile(r"\bLink (\d+): (?:<inactive>|([\d.]+) GB/s)")
-_TABLE_NAME = re.compile(r"^\s*\|\s+(\d+)\s+((?:NVIDIA|Tesla|GeForce|Quadro|GRID|GH200|A100|H100|RTX)\S*.*?)\s+(?:On|Off)\s*\|")
+_TABLE_NAME = re.compile(
+    r"^\s*\|\s+(\d+)\s+((?:NVIDIA|Tesla|GeForce|Quadro|GRID|GH200|A100|H100|RTX)\S*.*?)\s+(?:On|Off)\s*\|"
+)
 _PRODUCT = re.compile(r"Product Name\s*:\s*(\S.*?)\s*$")
 _RANK_DEVICE = re.compile(r"\bdevice\s+\d+ \[[0-9a-fA-Fx:.]+\] (\S.*?)\s*$")
 _ATTACHED = re.compile(r"Attached GPUs\s*:\s*(\d+)")
@@ -87,7 +90,15 @@ class NvlinkReader(Reader):
 class QueryReader(Reader):
     """`nvidia-smi -q`: NVSwitch fabric state and PCIe link; and the CSV of `--query-gpu=pcie.link.*`."""
 
-    hints = ("Fabric", "GPU Link Info", "PCIe Generation", "Link Width", "Attached GPUs", "pcie.link.", "Virtualization Mode")
+    hints = (
+        "Fabric",
+        "GPU Link Info",
+        "PCIe Generation",
+        "Link Width",
+        "Attached GPUs",
+        "pcie.link.",
+        "Virtualization Mode",
+    )
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
@@ -119,7 +130,7 @@ class QueryReader(Reader):
             self._csv(text, place)
             return
         body = text.strip()
-        if body == "Fabric" or body.endswith(" Fabric") and ":" not in body:
+        if body == "Fabric" or (body.endswith(" Fabric") and ":" not in body):
             self._enter("fabric")
             return
         if body.startswith("GPU Link Info"):
@@ -158,8 +169,10 @@ class QueryReader(Reader):
                 self._max = value
             elif name == "Current":
                 self.reading.kind("nvidia-smi -q (PCIe)")
-                self.reading.pcie.append((self._part, self._max, value, "nvidia-smi", place.evidence(found.group(0).strip())))
-                self._part = "" if self._part == "gen" else ""
+                self.reading.pcie.append(
+                    (self._part, self._max, value, "nvidia-smi", place.evidence(found.group(0).strip()))
+                )
+                self._part = ""
             elif name.startswith(("Bridge", "Replays", "Tx")):
                 self._block, self.open = "", False
 

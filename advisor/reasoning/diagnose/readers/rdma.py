@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 
-from ..facts import Port, Reading
-from ..lines import Place
+from advisor.reasoning.diagnose.facts import Port, Reading
+from advisor.reasoning.diagnose.lines import Place
+
 from .base import Reader, unprefix
 
 _CA = re.compile(r"^\s*CA '([^']+)'")
 _HCA_ID = re.compile(r"\bhca_id:\s*(\S+)")
 _PORT = re.compile(r"^\s*[Pp]ort\s*:?\s*(\d+):?\s*$")
 _FIELD = re.compile(r"^\s*([A-Za-z][\w ]*?):\s*(\S.*?)\s*$")
-_DEV2NET = re.compile(r"^\s*(\S+) port (\d+) ==> (\S+) \((Up|Down)\)")
-_RDMA_LINK = re.compile(r"\blink (\S+)/(\d+) (?:subnet_prefix \S+ |lid \d+ |sm_lid \d+ |lmc \d+ )*state (\w+) physical_state (\w+)")
-_GID_ROW = re.compile(r"^\s*(\S+)\s+(\d+)\s+(\d+)\s+([0-9a-fA-F:]{8,}(?:\.\d+)*)\s+(?:(\d+\.\d+\.\d+\.\d+)\s+)?(v1|v2)\b")
+_DEV2NET = re.compile(r"^\s*(\S+)\s+port\s+(\d+)\s+==>\s+(\S+)\s+\((Up|Down)\)")
+_STATUS = re.compile(r"Infiniband device '([^']+)' port (\d+) status:")
+_RDMA_LINK = re.compile(
+    r"\blink (\S+)/(\d+) (?:subnet_prefix \S+ |lid \d+ |sm_lid \d+ |lmc \d+ )*state (\w+) physical_state (\w+)"
+)
+_GID_ROW = re.compile(
+    r"^\s*(\S+)\s+(\d+)\s+(\d+)\s+([0-9a-fA-F:]{8,}(?:\.\d+)*)\s+(?:(\d+\.\d+\.\d+\.\d+)\s+)?(v1|v2)\b"
+)
 _SPEED = re.compile(r"([\d.]+)\s*Gb(?:ps|/sec|/s)?")
 _WIDTH = re.compile(r"(\d+)X")
 _SYS_RATE = re.compile(r"^\s*(\d+) Gb/sec \((\d+)X (\w+)\)")
@@ -24,7 +30,20 @@ _IB_INTERFACE = re.compile(r"^(?:ib|ibp|ibs)\w*\d")
 class RdmaReader(Reader):
     """Ports with state, rate and link layer; blocks of interleaved hosts are kept apart by launcher prefix."""
 
-    hints = ("CA '", "hca_id:", "==>", " physical_state ", "  v1", "  v2", "\tv1", "\tv2", " Gb/sec (", "DEV     PORT", "DEV\tPORT")
+    hints = (
+        "CA '",
+        "hca_id:",
+        "==>",
+        " physical_state ",
+        "  v1",
+        "  v2",
+        "\tv1",
+        "\tv2",
+        " Gb/sec (",
+        "DEV     PORT",
+        "DEV\tPORT",
+        "Infiniband device '",
+    )
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
@@ -50,6 +69,11 @@ class RdmaReader(Reader):
             self._begin(prefix, found.group(1), "ibstat")
         elif found := _HCA_ID.search(body):
             self._begin(prefix, found.group(1), "ibv_devinfo")
+        elif found := _STATUS.search(body):
+            self._begin(prefix, found.group(1), "ibstatus")
+            port = Port(found.group(1), int(found.group(2)), place.evidence(found.group(0)), tool="ibstatus")
+            self._port[prefix] = port
+            self._keep(port)
         elif found := _DEV2NET.match(body):
             self._dev2net(found, place)
         elif found := _RDMA_LINK.search(body):
@@ -60,8 +84,16 @@ class RdmaReader(Reader):
         elif found := _GID_ROW.match(body):
             self.reading.kind("show_gids")
             if len(self.reading.gids) < 4096:
-                device, index, gid, address, version = found.group(1), found.group(3), found.group(4), found.group(5), found.group(6)
-                self.reading.gids.append((device, int(index), gid, f"{version} {address or ''}".strip(), place.evidence()))
+                device, index, gid, address, version = (
+                    found.group(1),
+                    found.group(3),
+                    found.group(4),
+                    found.group(5),
+                    found.group(6),
+                )
+                self.reading.gids.append(
+                    (device, int(index), gid, f"{version} {address or ''}".strip(), place.evidence())
+                )
         elif found := _SYS_RATE.match(body):
             port = Port("", 0, place.evidence(found.group(0)), state="unknown", tool="sysfs")
             port.rate_gbit_s, port.rate_evidence = float(found.group(1)), place.evidence(found.group(0))
@@ -118,10 +150,16 @@ class RdmaReader(Reader):
         if name == "state":
             current.state = "Active" if "active" in value.lower() else "Down" if "down" in value.lower() else value
             current.evidence = place.evidence(body.strip())
-        elif name in {"physical state", "phys_state"}:
-            current.physical = value
+        elif name in {"physical state", "phys_state", "phys state"}:
+            current.physical = re.sub(r"^\d+: ", "", value)
         elif name in {"link layer", "link_layer"}:
-            current.layer = "InfiniBand" if value.lower().startswith("infini") else "Ethernet" if value.lower().startswith("eth") else value
+            current.layer = (
+                "InfiniBand"
+                if value.lower().startswith("infini")
+                else "Ethernet"
+                if value.lower().startswith("eth")
+                else value
+            )
         elif name == "rate" and (number := re.match(r"[\d.]+", value)):
             current.rate_gbit_s, current.rate_evidence = float(number.group(0)), place.evidence(body.strip())
         elif name == "active_width" and (width := _WIDTH.search(value)):

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from ..facts import Reading, Setting
-from ..lines import Place
+from advisor.reasoning.diagnose.facts import Reading, Setting
+from advisor.reasoning.diagnose.lines import Place
+
 from .base import Reader, unprefix
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -56,9 +57,7 @@ class SettingReader(Reader):
             if not lead.startswith("(") and not (lead.startswith("#") and not lead.startswith("# ")):
                 for found in _ASSIGNED.finditer(body):
                     start = _SHELL.match(body)
-                    if start and start.end() >= found.start():
-                        self._add(found.group(1), found.group(3), place, found.group(0))
-                    elif _SHELL.fullmatch(body[: found.start()]):
+                    if (start and start.end() >= found.start()) or _SHELL.fullmatch(body[: found.start()]):
                         self._add(found.group(1), found.group(3), place, found.group(0))
         if '"' in text or "'" in text:
             for found in _MAPPED.finditer(text):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..facts import Reading, TestRow
-from ..lines import Place
+from advisor.reasoning.diagnose.facts import Reading, TestRow
+from advisor.reasoning.diagnose.lines import Place
+
 from .base import Reader
 
 _NUMBER = r"[\d.]+(?:e[+-]?\d+)?"
@@ -14,7 +15,9 @@ _ROW = re.compile(
     rf"(?:(\w+)\s+)?(?:(-?\d+)\s+)?({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+(\S+)\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\b"
 )
 _AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*([\d.]+)")
-_BINARY = re.compile(r"\b((?:all_reduce|all_gather|reduce_scatter|alltoall|sendrecv|broadcast|reduce|gather|scatter|hypercube)_perf)\b")
+_BINARY = re.compile(
+    r"\b((?:all_reduce|all_gather|reduce_scatter|alltoall|sendrecv|broadcast|reduce|gather|scatter|hypercube)_perf)\b"
+)
 _OPTION = re.compile(r"\s-(?P<name>[gtnN]|np|-ngpus|-nthreads)[ =](?P<value>\d+)")
 _NOTE = re.compile(r"bus ?(?:bw|bandwidth)\b[^\d\n]{0,12}([\d.]+)\s*GB/s", re.IGNORECASE)
 
@@ -49,7 +52,9 @@ class TestsReader(Reader):
             return
         if found := _ROW.search(text):
             self.reading.kind("nccl-tests table")
-            self._add(int(found.group(1)), max(found.group(8), found.group(12), key=float), place, found.group(0).strip())
+            self._add(
+                int(found.group(1)), max(found.group(8), found.group(12), key=float), place, found.group(0).strip()
+            )
 
     def _command(self, text: str, found: re.Match[str]) -> None:
         self._collective = found.group(1).removesuffix("_perf")
@@ -69,7 +74,9 @@ class TestsReader(Reader):
         except ValueError:
             return
         rows = self.reading.tests
-        row = TestRow(self._collective, None if size == -1 else size, busbw, place.evidence(needle), self._ranks, self._nodes)
+        row = TestRow(
+            self._collective, None if size == -1 else size, busbw, place.evidence(needle), self._ranks, self._nodes
+        )
         if size == -1:
             row.size_bytes = 0
         if len(rows) < 20_000:

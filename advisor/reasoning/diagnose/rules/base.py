@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..facts import Reading
-from ..model import Evidence, Severity
-from ..verdict import Verdict
+from advisor.reasoning.diagnose.facts import Reading
+from advisor.reasoning.diagnose.model import Evidence, Severity
+from advisor.reasoning.diagnose.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

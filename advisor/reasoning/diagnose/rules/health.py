@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import tables
-from ..facts import Reading
-from ..verdict import Verdict
+from advisor.reasoning.diagnose import tables
+from advisor.reasoning.diagnose.facts import Reading
+from advisor.reasoning.diagnose.verdict import Verdict
+
 from .base import Finding
 
 _SIGNALS = {

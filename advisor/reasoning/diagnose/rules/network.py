@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .. import tables
-from ..facts import Channel, Port, Reading
-from ..verdict import RDMA_TRANSPORTS, Verdict, network_channels
+from advisor.reasoning.diagnose import tables
+from advisor.reasoning.diagnose.facts import Channel, Port, Reading
+from advisor.reasoning.diagnose.verdict import RDMA_TRANSPORTS, Verdict, is_rdma_name, network_channels
+
 from .base import Finding
 from .peer import settings
 
@@ -23,7 +24,12 @@ def socket_fallback(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     evidence = next((c.evidence for c in sockets), None) or next(iter(chosen + found + others), None)
     if evidence is None or verdict.nodes == "one":
         return
-    yield Finding("socket_fallback", evidence, None if verdict.nodes == "several" else "info", "" if verdict.nodes == "several" else "maybe")
+    yield Finding(
+        "socket_fallback",
+        evidence,
+        None if verdict.nodes == "several" else "info",
+        "" if verdict.nodes == "several" else "maybe",
+    )
 
 
 def ib_disabled_by_env(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
@@ -89,13 +95,9 @@ def gdr_disabled(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     places += [c.evidence for c in channels if not c.gdr]
     places += [reading.gdr_pair[False]] if False in reading.gdr_pair and True not in reading.gdr_pair else []
     places += [reading.gdr_ring[False]] if False in reading.gdr_ring else []
-    places += [place for net, _, place in reading.xml_nets if net.get("gdr") == "0" and not _ethernet(net["name"])]
+    places += [place for net, _, place in reading.xml_nets if net.get("gdr") == "0" and is_rdma_name(net["name"])]
     for evidence in places[:1]:
         yield Finding("gdr_disabled", evidence)
-
-
-def _ethernet(name: str) -> bool:
-    return bool(re.match(r"e(?:th|n[ospx]|m)\w*\d|bond|ens|docker|lo\b", name))
 
 
 def gdr_one_sided(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
@@ -180,11 +182,26 @@ PCIE3_GB_S = 12.0
 
 def slow_network(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     """The network gives a tenth of PCIe or less, by NCCL's own figures, the topology file, or a measured table."""
-    speeds = [(speed, line) for line in reading.graph for device, _, speed, _ in line.paths if device == "NET" and line.origin.startswith("GPU/")]
+    speeds = [
+        (speed, line)
+        for line in reading.graph
+        for device, _, speed, _ in line.paths
+        if device == "NET" and line.origin.startswith("GPU/")
+    ]
     best = max((speed for speed, _ in speeds), default=0.0)
-    pcie = max((speed for line in reading.graph for device, _, speed, kind in line.paths if device in {"GPU", "CPU"} and kind in {"PHB", "PIX", "PXB", "SYS"}), default=0.0)
+    pcie = max(
+        (
+            speed
+            for line in reading.graph
+            for device, _, speed, kind in line.paths
+            if device in {"GPU", "CPU"} and kind in {"PHB", "PIX", "PXB", "SYS"}
+        ),
+        default=0.0,
+    )
     if "PCI_GPU" in reading.graph_links:
         pcie = max(pcie, reading.graph_links["PCI_GPU"][0])
+    if reading.first("net_speed_guessed") or verdict.nodes == "one":
+        return
     net = reading.graph_links.get("NET")
     limit = max(pcie, PCIE3_GB_S) / 10 * 1.05
     if net and 0 < net[0] <= limit:
@@ -194,7 +211,11 @@ def slow_network(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
         evidence = next(line.evidence for speed, line in speeds if speed == best)
         yield Finding("slow_network", evidence, None, "", {"speed": best})
         return
-    rates = [(int(n["speed"]), place) for n, _, place in reading.xml_nets if n.get("speed", "").isdigit() and int(n["speed"]) > 0]
+    rates = [
+        (int(n["speed"]), place)
+        for n, _, place in reading.xml_nets
+        if n.get("speed", "").isdigit() and int(n["speed"]) > 0
+    ]
     if rates and max(rate for rate, _ in rates) <= 10_000:
         yield Finding("slow_network", rates[0][1], None, "", {"speed": max(r for r, _ in rates) / 8000})
         return
@@ -218,20 +239,41 @@ def link_rate_low(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     rated = [port for port in reading.ports if port.rate_gbit_s and port.state in {"Active", "unknown"}]
     for port in rated:
         rate = port.rate_gbit_s or 0
-        peers = [p.rate_gbit_s or 0 for p in rated if p.tool == port.tool and p.layer == port.layer and p.model == port.model]
-        slow = port.layer == "InfiniBand" and rate < 56 or (len(peers) > 2 and rate < max(peers) and peers.count(rate) * 2 < len(peers))
+        peers = [
+            p.rate_gbit_s or 0 for p in rated if p.tool == port.tool and p.layer == port.layer and p.model == port.model
+        ]
+        slow = (port.layer == "InfiniBand" and rate < 56) or (
+            len(peers) > 2 and rate < max(peers) and peers.count(rate) * 2 < len(peers)
+        )
         if slow and port.rate_evidence:
-            yield Finding("link_rate_low", port.rate_evidence, None, "port", {"device": port.device, "now": f"{rate:g}", "expected": f"{max(peers):g}"})
+            yield Finding(
+                "link_rate_low",
+                port.rate_evidence,
+                None,
+                "port",
+                {"device": port.device, "now": f"{rate:g}", "expected": f"{max(peers):g}"},
+            )
             return
     for port in reading.ports:
         if _is_down(port):
             fabric = port.layer == "InfiniBand"
-            yield Finding("link_rate_low", port.evidence, None if fabric else "info", "down", {"device": port.device, "now": port.state, "expected": "Active"})
+            yield Finding(
+                "link_rate_low",
+                port.evidence,
+                None if fabric else "info",
+                "down",
+                {"device": port.device, "now": port.state, "expected": "Active"},
+            )
             return
 
 
 def _is_down(port: Port) -> bool:
-    return port.state == "Down" or port.physical.lower().startswith(("polling", "disabled")) and port.state not in {"Active"}
+    """ibdev2netdev shows the IP interface, which an InfiniBand port does not need."""
+    if port.tool == "ibdev2netdev":
+        return port.state == "Down" and port.layer == "Ethernet"
+    return port.state == "Down" or (
+        port.physical.lower().startswith(("polling", "disabled")) and port.state not in {"Active"}
+    )
 
 
 def _number(text: str) -> int | None:
@@ -240,7 +282,7 @@ def _number(text: str) -> int | None:
 
 
 def uses_rdma(verdict: Verdict) -> str:
-    """"yes", "no" or "unknown" for the `rdma` field."""
+    """ "yes", "no" or "unknown" for the `rdma` field."""
     if verdict.transport in RDMA_TRANSPORTS:
         return "yes"
     return "no" if verdict.transport in {"socket", "tcpx", "tcpxo"} else "unknown"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from .. import tables
-from ..facts import Matrix, Reading
-from ..verdict import Verdict, link_count, topo_matrices
+from advisor.reasoning.diagnose import tables
+from advisor.reasoning.diagnose.facts import Matrix, Reading
+from advisor.reasoning.diagnose.model import Severity
+from advisor.reasoning.diagnose.verdict import Verdict, link_count, topo_matrices
+
 from .base import Finding
 
 
@@ -88,11 +90,23 @@ def nvlink_degraded(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
             odd = n not in allowed
             if odd or below:
                 expected = max((x for x in allowed if x > n), default=usual) if odd and n == usual else max(usual, n)
-                if boards:
+                if boards or odd:
                     expected = min((x for x in allowed if x > n), default=usual)
-                elif odd:
-                    expected = min((x for x in allowed if x > n), default=usual)
-                yield Finding("nvlink_degraded", matrix.place(a, b), None, "", {"links": n, "expected": expected, "pair": f"{a}-{b}"})
+                yield Finding(
+                    "nvlink_degraded",
+                    matrix.place(a, b),
+                    None,
+                    "",
+                    {"links": n, "expected": expected, "pair": f"{a}-{b}"},
+                )
+                return
+    counts = [(count, place) for count, place in reading.xml_gpus.values() if count]
+    if counts and not topo_matrices(reading):
+        most = max(count for count, _ in counts)
+        for gpu, (count, place) in enumerate(counts):
+            if count < most:
+                values = {"gpu": gpu, "links": count, "expected": most, "link": count}
+                yield Finding("nvlink_degraded", place, None, "inactive", values)
                 return
     yield from _inactive_links(reading)
 
@@ -127,9 +141,14 @@ def nvlink_missing(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
         if cells and all(link_count(cell) is None for _, _, cell in cells):
             a, b, _ = cells[0]
             size = len(matrix.gpus())
-            severity = "error" if size >= 8 else "warning"
+            severity: Severity = "error" if size >= 8 else "warning"
             yield Finding("nvlink_missing", matrix.place(a, b), severity, "", {"gpu": name, "gpus": size})
             return
+    bare = [place for count, place in reading.xml_gpus.values() if count == 0]
+    if len(bare) > 1 and len(bare) == len(reading.xml_gpus) and not topo_matrices(reading):
+        level: Severity = "error" if len(bare) >= 8 else "warning"
+        yield Finding("nvlink_missing", bare[0], level, "", {"gpu": name, "gpus": len(bare)})
+        return
     down = [links for links in reading.links if links.inactive and not links.active]
     if down and len(down) == len(reading.links) and not topo_matrices(reading):
         evidence = next(iter(down[0].inactive.values()))
@@ -156,7 +175,11 @@ def rank_order(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
         for part in parts:
             spots = sorted(places[name] for name in part)
             if spots[-1] - spots[0] >= len(spots):
-                wanted = [name[3:] for group in sorted(parts, key=lambda g: min(places[n] for n in g)) for name in sorted(group, key=places.__getitem__)]
+                wanted = [
+                    name[3:]
+                    for group in sorted(parts, key=lambda g: min(places[n] for n in g))
+                    for name in sorted(group, key=places.__getitem__)
+                ]
                 rest = [str(n) for n in order if str(n) not in wanted]
                 first = matrix.gpus()[spots[0]]
                 values = {"order": ",".join(wanted + rest), "gpus": "-".join(sorted((n[3:] for n in part), key=int))}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from .. import tables
-from ..facts import Reading, Setting
-from ..verdict import Verdict, link_count, topo_matrices
+from advisor.reasoning.diagnose import tables
+from advisor.reasoning.diagnose.facts import Reading, Setting
+from advisor.reasoning.diagnose.verdict import Verdict, is_rdma_name, link_count, topo_matrices
+
 from .base import Finding
 
 _REFUSED = {"GNS", "CNS", "TNS", "NS", "DR"}
@@ -58,8 +58,8 @@ def fabric_not_ready(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
         if name in {"Summary", "Health Summary"} and lower in {"unhealthy", "limited capacity"}:
             yield Finding("fabric_not_ready", evidence, None, "", {"state": value})
             return
-    if evidence := reading.first("fabric_error", "fabric_state"):
-        yield Finding("fabric_not_ready", evidence, None, "log", {"state": "error"})
+    if place := reading.first("fabric_error"):
+        yield Finding("fabric_not_ready", place, None, "log", {"state": "error"})
 
 
 def nvls_unavailable(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
@@ -84,7 +84,9 @@ def _has_nvls(reading: Reading) -> bool:
         return all(board is not None and board.nvls for board in boards)
     if any((link_count(cell) or 0) >= 18 for matrix in topo_matrices(reading) for _, _, cell in matrix.pairs()):
         return True
-    speeds = [speed for line in reading.graph for device, _, speed, kind in line.paths if device == "NVS" and kind == "NVL"]
+    speeds = [
+        speed for line in reading.graph for device, _, speed, kind in line.paths if device == "NVS" and kind == "NVL"
+    ]
     speeds += [reading.graph_links["NVL_NVS"][0]] if "NVL_NVS" in reading.graph_links else []
     if speeds and max(speeds) > 300:
         return True
@@ -129,7 +131,7 @@ def topology_hidden_by_vm(reading: Reading, verdict: Verdict) -> Iterator[Findin
             evidence = matrix.place(matrix.gpus()[0], nics[0])
             yield Finding("topology_hidden_by_vm", evidence, None, "", {"nics": len(nics)})
             return
-    if reading.xml_nvswitch is not None and len(reading.xml_nets) >= 4:
-        rdma = [(net, switched, place) for net, switched, place in reading.xml_nets if re.match(r"mlx|ib|roce|bnxt|efa|rdma", net["name"])]
-        if len(rdma) >= 4 and not any(switched for _, switched, _ in rdma):
+    if reading.xml_nvswitch is not None and len(reading.xml_nets) >= 2:
+        rdma = [(net, switched, place) for net, switched, place in reading.xml_nets if is_rdma_name(net["name"])]
+        if len(rdma) >= 2 and not any(switched for _, switched, _ in rdma):
             yield Finding("topology_hidden_by_vm", rdma[0][2], None, "", {"nics": len(rdma)})
