@@ -9,7 +9,7 @@ from advisor.planner.reading.methods import is_training
 
 _TRAINING_ONLY = (
     "tokens", "deadline_hours", "micro_batch", "global_batch_seqs", "optimizer", "sharding", "lora_rank", "pipeline_parallel",
-    "activation_checkpointing", "offload",
+    "activation_checkpointing", "offload", "rlhf_method",
 )  # fmt: skip
 _SERVING_ONLY = ("concurrency", "input_tokens", "output_tokens", "requests_per_s", "priority")
 _ADAPTERS = {"lora", "qlora"}

@@ -41,7 +41,7 @@ _NAMED = re.compile(
     r"^(?:(?:rtx|gtx)[\s-]?(?:pro[\s-]?)?\d{4}(?:\s?ti|\s?super)?|[abhlv]\d{2}0s?|g[bh]\d00|mi\d{3}x?|tpu[\s-]?v\d+[a-z]?|gaudi[\s-]?\d)$"
 )
 _NOT_GPU_AFTER = re.compile(
-    r"\s?(?:-?(?:highgpu|megagpu|ultragpu|edgegpu|high|mega|ultra)|tokens?|トークン|images?|frames?|円|ドル|件|samples?|steps?|epochs?|%|人|users?|requests?|\.\d)"
+    r"\s?(?:-?(?:highgpu|megagpu|ultragpu|edgegpu|high|mega|ultra)|tokens?|トークン|億|万|兆|パラメータ|params?|images?|frames?|円|ドル|件|samples?|steps?|epochs?|%|人|users?|requests?|\.\d)"
 )
 _SWAPS = str.maketrans("oil", "011")
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from advisor.answer import Intent
 from advisor.planner.reading.phrases import hits, says
 
-_ASKS_BACK = ("verify", "difference", "what_is", "why", "does_it")
+
+
+_SMALL_TALK = 60
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,13 @@ def _clearly_on_topic(signals: Signals, totals: dict[str, float]) -> bool:
 
 def _social(text: str, signals: Signals) -> str | None:
     """ "greeting" or "thanks" where the turn is nothing more than that."""
-    if len(text) > 40 or signals.names or signals.has_job:
+    if len(text) > _SMALL_TALK or signals.names or signals.has_job:
         return None
+    left = text
+    for hit in hits("small_talk", text):
+        left = left.replace(hit.text, " ")
+    if not any(char.isalnum() for char in left):
+        return "thanks" if signals.follows else "greeting"
     return "thanks" if says("thanks", text) else "greeting" if says("greeting", text) else None
 
 

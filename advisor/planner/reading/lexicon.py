@@ -87,10 +87,18 @@ def spaced(alias: str) -> str:
     return body
 
 
+def _apart(alias: str) -> str:
+    """A name in katakana must not stand inside a longer katakana word: タイ is no part of タイプ."""
+    body = spaced(alias)
+    head = r"(?<![\u30a1-\u30fa\u30fc])" if re.match(r"[\u30a1-\u30fa]", alias) else ""
+    tail = r"(?![\u30a1-\u30fa\u30fc])" if re.search(r"[\u30a1-\u30fa\u30fc]$", alias) else ""
+    return f"{head}{body}{tail}"
+
+
 def one_of(aliases: Iterable[str], opening: str = r"(?<![a-z0-9])", closing: str = r"(?![a-z0-9])") -> re.Pattern[str]:
     """One pattern for many names, the longest first; Japanese names match anywhere, others whole words."""
     ordered = sorted({a for a in aliases if a}, key=len, reverse=True)
-    japanese = "|".join(spaced(a) for a in ordered if _JA.search(a))
+    japanese = "|".join(_apart(a) for a in ordered if _JA.search(a))
     latin = "|".join(spaced(a) for a in ordered if not _JA.search(a) and re.match(r"[a-z0-9]", a))
     return re.compile("|".join(filter(None, [japanese, f"{opening}(?:{latin}){closing}" if latin else ""])) or r"(?!)")
 
@@ -109,7 +117,7 @@ def _gpus() -> dict[str, Gpu]:
         gpu = Gpu(row.gpu, row.variants, row.memory_gb)
         bare = re.sub(r"\s*\(.*?\)", "", row.gpu).lower()
         for alias in (row.gpu.lower(), bare, re.sub(r"^(?:rtx|gtx) ", "", bare), *row.aliases):
-            if not re.fullmatch(r"\d{1,3}|\d{4} ada", alias):
+            if not re.fullmatch(r"\d{1,3}|\d000|\d{4} ada", alias):
                 found.setdefault(alias, gpu)
     return found
 
@@ -141,7 +149,7 @@ def load_lexicon() -> Lexicon:
     places = _places()
     return Lexicon(
         gpus={squash(alias): gpu for alias, gpu in reversed(gpus.items())},
-        gpu_pattern=one_of(gpus, r"(?:(?<![a-z0-9])|(?<=\dx))", r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z])|(?=x\d))"),
+        gpu_pattern=one_of(gpus, r"(?:(?<![a-z0-9])|(?<=\dx))", r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z])|(?=x\d|sxm|pcie|nvl))"),
         providers={squash(alias): provider for alias, provider in providers.items()},
         provider_pattern=one_of(providers),
         places={squash(alias): place for alias, place in places.items()},
@@ -165,10 +173,12 @@ def _providers() -> dict[str, str]:
 
 
 def _places() -> dict[str, Place]:
-    from knowledge.places import place_names
+    from knowledge.places import place_names, resolve_place
 
     found: dict[str, Place] = {"us": Place("country", "US", "US"), "the states": Place("country", "US", "US")}
     for name, place in sorted(place_names().items(), key=lambda item: item[1].kind == "region"):
+        if place.kind == "region":
+            place = resolve_place(name) or place
         codes = place.countries
         if place.kind == "country" and len(codes) == 1:
             found[normalize(name)] = Place("country", codes[0], codes[0])

@@ -117,6 +117,8 @@ def read_method(text: str, kind: str | None) -> dict[str, Any]:
         stated = [hit for hit in hits(topic, text) if not negated(text, hit.start, hit.end)]
         if stated:
             fields[topic] = stated[0].value
+    if kind == "rlhf" and (method := next(iter(hits("rlhf_method", text)), None)):
+        fields["rlhf_method"] = method.value
     if not is_training(kind):
         fields.pop("optimizer", None)
         fields.pop("sharding", None)

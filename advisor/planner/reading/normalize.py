@@ -20,6 +20,10 @@ _PLAIN = str.maketrans(
 )
 _TAG = re.compile(r"</?[a-z][^<>]{0,300}>|<!--[^<>]{0,300}-->")
 _GROUPED = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3}){1,5})(?![\d,])")
+_JOINT = re.compile(r"(?<=[\u3040-\u30ff\u4e00-\u9fff]) (?=[a-z0-9])|(?<=[a-z0-9]) (?=[\u3040-\u30ff\u4e00-\u9fff])")
+"""A space between Japanese and Latin letters is typography ("GCP で" and "GCPで" are one)."""
+_GLUED = re.compile(r"(?<![a-z0-9])([abhv][1-3]00)(\d{1,2}(?:枚|基|台)|(?:40|80)gb)")
+"""A count written without a space after a name that ends in digits ("H1008枚")."""
 _TOO_LONG = re.compile(r"\d{16,}|(\S)\1{60,}")
 """Digits that are no number a person means, and one mark held down: they carry nothing and slow every pattern."""
 _SPACES = re.compile(r"[^\S\n]{1,}")
@@ -60,9 +64,11 @@ def normalize(text: str) -> str:
     text = _TOO_LONG.sub(" ", text)
     text = _TAG.sub(" ", text)
     text = _GROUPED.sub(lambda m: m.group(1).replace(",", ""), text)
+    text = _JOINT.sub("", _SPACES.sub(" ", text))
     text = _KANJI_NUMBER.sub(
         lambda m: (" " if text[m.start() - 1 : m.start()].isalnum() else "") + str(_kanji(m.group(1))), text
     )
+    text = _GLUED.sub(r"\1 \2", text)
     text = _COUPLE.sub("2 ", text)
     text = _HALF_DOZEN.sub("6 ", text)
     text = _WORD_NUMBER.sub(lambda m: f"{_WORD_NUMBERS[m.group(1)]} ", text)

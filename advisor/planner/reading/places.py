@@ -11,6 +11,7 @@ from advisor.planner.reading.normalize import squash
 from advisor.planner.reading.phrases import negated, says
 
 _MOST_MENTIONS = 40
+_SHORT = 3
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,22 @@ def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
             key in lexicon.ordinary.get("place", ()) and not _placed(text, match.start(), match.end())
         ):
             continue
-        if says("not_a_place_after", text[match.end() : match.end() + 14]) or (
-            len(key) <= 2 and key.isascii() and not _placed(text, match.start(), match.end())
-        ):
+        if says("not_a_place_after", text[match.end() : match.end() + 14]):
+            continue
+        if len(key) <= _SHORT and key.isascii() and not _short_name(text, key, match, lexicon):
             continue
         role = "excluded" if negated(text, match.start(), match.end()) else "wanted"
         found.append(PlaceMention(place, match.group(0), match.start(), match.end(), role))
     return _asked(text, found)
+
+
+def _short_name(text: str, key: str, match: re.Match[str], lexicon: Lexicon) -> bool:
+    """Of two or three letters only names that are no words count ("US", "EU", "UK"), and only where a place can stand."""
+    if key not in lexicon.ordinary.get("short_place", ()) and not re.search(r"\d", key):
+        return False
+    return _placed(text, match.start(), match.end()) and not says(
+        "not_a_place_before", text[max(0, match.start() - 12) : match.start()]
+    )
 
 
 def _placed(text: str, start: int, end: int) -> bool:

@@ -12,7 +12,7 @@ from advisor.planner.reading.phrases import negated, says
 
 _INSTANCE = re.compile(
     r"(?<![a-z0-9.\-_])(?:"
-    r"[a-z]{1,3}\d{1,2}[a-z]{0,4}(?:-[a-z]\d{3})?\.(?:\d{1,3}x?large|metal(?:-\d+xl)?|micro|small|medium|nano|xlarge)"
+    r"[a-z]{1,3}\d{1,2}[a-z]{0,4}(?:-[a-z]\d{3})?\.(?:\d{1,3}x?large|\d{1,3}x[a-z]{4,8}|metal(?:-\d+xl)?|micro|small|medium|nano|xlarge)"
     r"|standard_[a-z]{1,4}\d[\w-]{1,30}"
     r"|a[23469]\d?x?-(?:high|mega|ultra|edge|max)gpu-\d{1,2}g(?:-\w+)?|g[2-9]-standard-\d{1,3}|ct\d\w+-\w+-\d+t"
     r"|(?:bm|vm)\.gpu[\w.-]{1,30}|gpu_\d{1,2}x_[a-z0-9_]{2,24}"

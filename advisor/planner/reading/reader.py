@@ -96,7 +96,7 @@ def _read(
     seq_len = next((q.value for q in numbers if q.meaning == "seq_len"), None)
     model = _same_family(norm, model, before, lexicon)
     kind = read_kind(norm, model, seq_len, old_kind)
-    if kind == "inference" and any(q.meaning == "audio_hours" for q in numbers):
+    if kind in (None, "inference") and any(q.meaning == "audio_hours" for q in numbers):
         kind = "batch_inference"
     hard = gpu_fields(gpus)
     counts = count_fields(norm, gpus, lang)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.phrases import FOLDER
 
-_WORD = re.compile(r"(?<![a-z0-9._/-])[a-z]{5,16}(?![a-z0-9._/-])")
+_WORD = re.compile(r"(?<![a-z0-9._/])[a-z]{5,16}(?![a-z0-9._/])")
 
 
 def correct(text: str, lexicon: Lexicon) -> str:
@@ -57,6 +57,8 @@ def _nearest(word: str) -> str | None:
 
 def _inflected(word: str, term: str) -> bool:
     """Whether the two differ only in how they end (rents, rented), which is grammar and no slip."""
+    if word[-1] == term[-1]:
+        return False
     shared = next((i for i, (a, b) in enumerate(zip(word, term, strict=False)) if a != b), min(len(word), len(term)))
     return shared >= min(len(word), len(term)) - 1 and sorted(word) != sorted(term)
 
