@@ -14,7 +14,8 @@ _MAX_COUNT = 100_000
 _MOST_MENTIONS = 40
 _MOST_IN_A_BOX = 8
 """A larger count beside a number of machines is for all of them ("16 H200 across two nodes")."""
-_VARIANT = re.compile(r"[\s\-_(]{0,2}(?:tensor core )?(sxm ?\d?|pcie|nvl(?!72|36|ink)|oam)(?![a-z])")
+_VARIANT_BEFORE = re.compile(r"(?<![a-z0-9])(sxm ?\d?|pcie|nvl|oam)(?:版|タイプ|モデル)?の?[\s-]?$")
+_VARIANT = re.compile(r"[\s\-_(の]{0,2}(?:tensor core )?(sxm ?\d?|pcie|nvl(?!72|36|ink)|oam)(?![a-z])")
 _MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|ps|it|bps)")
 _FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")
 _BEFORE = re.compile(
@@ -139,6 +140,10 @@ def _mention(text: str, span: _Span) -> GpuMention:
             end = match.end()
         else:
             break
+    lead = text[max(0, span.start - 12) : span.start]
+    if variant is None and (match := _VARIANT_BEFORE.search(lead)):
+        variant = _variant(match.group(1))
+        span = _Span(span.start - (len(lead) - match.start()), span.end, span.gpu, span.text, span.known)
     if variant is None and re.search(r"(?:pcie|nvl|sxm)$", squash(span.text)):
         variant = _variant(re.search(r"(pcie|nvl|sxm)$", squash(span.text)).group(1))  # type: ignore[union-attr]
     if variant and span.gpu and variant not in span.gpu.variants and variant != "NVL":

@@ -76,6 +76,8 @@ def one_node(text: str) -> bool:
 def _of_mention(text: str, gpu: GpuMention) -> dict[str, int]:
     fields: dict[str, int] = {}
     before, after = text[max(0, gpu.start - 14) : gpu.start], text[gpu.end : gpu.end + 10]
+    if gpu.count and says("how_many_nodes", text):
+        return {"gpus_per_node": gpu.count}
     if gpu.count and (_AT_LEAST.search(before) or _OR_MORE.match(after)):
         return {"min_gpus": gpu.count}
     if gpu.count and (_AT_MOST.search(before) or _OR_LESS.match(after)):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from advisor.answer import Intent
 from advisor.planner.reading.phrases import hits, says
 
-
-
 _SMALL_TALK = 60
+_WORD_OR_TWO = 6
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,10 @@ class Signals:
     changed: bool = False
     follows: bool = False
     pasted: bool = False
+    counted: bool = False
+    """A number of GPUs or machines, or a card's memory, is demanded."""
+    numbers: int = 0
+    """Quantities read."""
     names: int = 0
     """GPUs, providers, models, instance types and fabrics named."""
 
@@ -68,7 +71,7 @@ def guess(text: str, signals: Signals) -> Guess:
     if says("off_topic", text) and not _clearly_on_topic(signals, totals):
         return Guess("refuse", frozenset({"off_topic"}), totals, min(relevance, 0.2))
     if relevance <= 0.1 and not signals.follows:
-        vague = len(text) < 24 or says("vague", text)
+        vague = len(text) <= _WORD_OR_TWO or says("vague", text)
         return Guess(
             "clarify" if vague else "refuse", frozenset(acts | {"vague" if vague else "off_topic"}), totals, relevance
         )
@@ -77,7 +80,9 @@ def guess(text: str, signals: Signals) -> Guess:
         totals["troubleshoot"] += 4 if totals["picks"] < 4 else 1
         acts.add("diagnose")
     intent = _best(totals, acts, signals)
-    if intent == "picks" and not _enough(signals, acts):
+    if intent == "picks" and not _enough(signals, acts) and relevance >= 0.5 and not acts & {"rent_ask", "want_rent"}:
+        intent = "explain"
+    if intent == "picks" and (not _enough(signals, acts) or _says_little(text, signals, acts)):
         return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)
     return Guess(intent, frozenset(_finer(acts, intent, signals)), totals, relevance)
 
@@ -124,11 +129,26 @@ def _enough(signals: Signals, acts: set[str]) -> bool:
         signals.has_job
         or signals.has_hardware
         or signals.has_limits
+        or signals.counted
         or signals.price_cap
         or signals.follows
         or signals.names > 0
         or bool(acts & {"sort_price"})
     )
+
+
+def _says_little(text: str, signals: Signals, acts: set[str]) -> bool:
+    """A bare wish to train or serve something, with no model, number, hardware or limit ("I want to train an AI")."""
+    told = (
+        signals.names
+        or signals.counted
+        or signals.numbers
+        or signals.has_hardware
+        or signals.has_limits
+        or signals.price_cap
+        or signals.follows
+    )
+    return not told and len(text) < _SMALL_TALK and acts <= {"job_wish", "want_rent", "rent_ask"}
 
 
 def _clearly_on_topic(signals: Signals, totals: dict[str, float]) -> bool:

@@ -67,6 +67,8 @@ class Lexicon:
     place_pattern: re.Pattern[str]
     models: Mapping[str, Model]
     families: Mapping[str, str]
+    defaults: Mapping[str, Model]
+    """What a family's name alone stands for where people mostly mean one ("flux", "whisper"); an assumption, told as one."""
     instance_patterns: tuple[re.Pattern[str], ...] = ()
     """Patterns of the instance type names that the knowledge base has link facts for."""
     instance_types: frozenset[str] = frozenset()
@@ -145,17 +147,25 @@ def load_lexicon() -> Lexicon:
         ordinary.setdefault(row["kind"], set()).add(row["name"])
     gpus = _gpus()
     models, families = _models()
+    by_name = {model.name: model for model in models.values()}
     providers = _providers()
     places = _places()
     return Lexicon(
         gpus={squash(alias): gpu for alias, gpu in reversed(gpus.items())},
-        gpu_pattern=one_of(gpus, r"(?:(?<![a-z0-9])|(?<=\dx))", r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z])|(?=x\d|sxm|pcie|nvl))"),
+        gpu_pattern=one_of(
+            gpus, r"(?:(?<![a-z0-9])|(?<=\dx))", r"(?![0-9])(?:s(?![a-z0-9])|(?![a-z])|(?=x\d|sxm|pcie|nvl))"
+        ),
         providers={squash(alias): provider for alias, provider in providers.items()},
         provider_pattern=one_of(providers),
-        places={squash(alias): place for alias, place in places.items()},
+        places={squash(alias): place for alias, place in places.items()} | places,
         place_pattern=one_of(places),
         models=models,
         families=families,
+        defaults={
+            row["name"]: by_name[row["model"]]
+            for row in _rows(_FOLDER / "model_defaults.csv")
+            if row["model"] in by_name
+        },
         instance_patterns=_instance_patterns(),
         rate=_rate(),
         ordinary={kind: frozenset(names) for kind, names in ordinary.items()},

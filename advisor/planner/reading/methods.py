@@ -46,6 +46,8 @@ def read_kind(text: str, model: ModelMention | None, seq_len: float | None, prev
     moe = says("moe", text) or _is_moe(model)
     if kind in ("lora", "qlora", "diffusion_train") and says("both", text) and says("video_job", text):
         return "video"
+    if kind == "diffusion_train" and kinds & {"lora", "qlora"}:
+        kind = "lora"
     image = model is not None and model.model is not None and model.model.kind in ("diffusion_image", "diffusion_video")
     trains = bool(kinds & {"train", "full_ft"})
     if (
@@ -116,7 +118,8 @@ def read_method(text: str, kind: str | None) -> dict[str, Any]:
     for topic in ("precision", "optimizer", "sharding", "priority"):
         stated = [hit for hit in hits(topic, text) if not negated(text, hit.start, hit.end)]
         if stated:
-            fields[topic] = stated[0].value
+            exact = [hit for hit in stated if hit.value != "fp32"] if topic == "precision" else stated
+            fields[topic] = (exact or stated)[0].value
     if kind == "rlhf" and (method := next(iter(hits("rlhf_method", text)), None)):
         fields["rlhf_method"] = method.value
     if not is_training(kind):

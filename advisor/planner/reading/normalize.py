@@ -22,6 +22,8 @@ _TAG = re.compile(r"</?[a-z][^<>]{0,300}>|<!--[^<>]{0,300}-->")
 _GROUPED = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3}){1,5})(?![\d,])")
 _JOINT = re.compile(r"(?<=[\u3040-\u30ff\u4e00-\u9fff]) (?=[a-z0-9])|(?<=[a-z0-9]) (?=[\u3040-\u30ff\u4e00-\u9fff])")
 """A space between Japanese and Latin letters is typography ("GCP で" and "GCPで" are one)."""
+_GIGS = re.compile(r"(?<=\d)( ?)(?:gigs?|gbs|gigabytes?|ギガ(?:バイト)?)(?![a-z])")
+_TEN_THOUSANDS = re.compile(r"(?<![\d.])(\d{1,4})万(?=枚|台|基|gpu|ノード)")
 _GLUED = re.compile(r"(?<![a-z0-9])([abhv][1-3]00)(\d{1,2}(?:枚|基|台)|(?:40|80)gb)")
 """A count written without a space after a name that ends in digits ("H1008枚")."""
 _TOO_LONG = re.compile(r"\d{16,}|(\S)\1{60,}")
@@ -68,6 +70,8 @@ def normalize(text: str) -> str:
     text = _KANJI_NUMBER.sub(
         lambda m: (" " if text[m.start() - 1 : m.start()].isalnum() else "") + str(_kanji(m.group(1))), text
     )
+    text = _GIGS.sub(r"\1gb", text)
+    text = _TEN_THOUSANDS.sub(lambda m: str(int(m.group(1)) * 10_000), text)
     text = _GLUED.sub(r"\1 \2", text)
     text = _COUPLE.sub("2 ", text)
     text = _HALF_DOZEN.sub("6 ", text)

@@ -30,7 +30,7 @@ def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
     found: list[PlaceMention] = []
     for match in islice(lexicon.place_pattern.finditer(text), _MOST_MENTIONS):
         key = squash(match.group(0))
-        place = lexicon.places.get(key)
+        place = lexicon.places.get(match.group(0)) or lexicon.places.get(key)
         if place is None or (
             key in lexicon.ordinary.get("place", ()) and not _placed(text, match.start(), match.end())
         ):

@@ -16,6 +16,9 @@ _NEEDS_SIZE = {
     "moe_inference",
     "batch_inference",
 }
+_SEQUENCES = {"full_ft", "lora", "qlora", "rlhf", "moe_train"}
+_LANGUAGE_B = 1.0
+"""Below a billion parameters the length hardly changes which machine is right."""
 _MOST = 2
 
 
@@ -42,10 +45,6 @@ def questions_back(reading: Reading) -> tuple[str, ...]:
         keys.append("memory")
     if job.kind in ("inference", "moe_inference") and job.concurrency is None and job.requests_per_s is None:
         keys.append("concurrency")
-    if (
-        is_training(job.kind)
-        and job.seq_len is None
-        and job.kind not in ("diffusion_train", "pretrain", "continued_pretrain")
-    ):
+    if is_training(job.kind) and job.seq_len is None and (job.params_b or 0) >= _LANGUAGE_B and job.kind in _SEQUENCES:
         keys.append("seq_len")
     return tuple(keys[:_MOST])

@@ -95,6 +95,7 @@ def _read(
     old_kind = before.workload.kind if before and before.workload else None
     seq_len = next((q.value for q in numbers if q.meaning == "seq_len"), None)
     model = _same_family(norm, model, before, lexicon)
+    guessed = _default(model, lexicon)
     kind = read_kind(norm, model, seq_len, old_kind)
     if kind in (None, "inference") and any(q.meaning == "audio_hours" for q in numbers):
         kind = "batch_inference"
@@ -105,6 +106,7 @@ def _read(
     spot = False if says("spot_no", norm) else True if says("spot_yes", norm) else None
     sort = next((hit.value for hit in hits("sort", norm)), None)
     job_here = kind is not None or model is not None
+    numbered = _numbered(numbers, gpus)
     limits = bool(money.fields or places or spot is not None or provider_fields(providers) or known_types)
     method = read_method(norm, kind or old_kind)
     signals = Signals(
@@ -116,6 +118,8 @@ def _read(
         or bool(kind or model or money.fields or places or spot is not None or sort or counts or method or wanted),
         follows=before is not None,
         pasted=log is not None,
+        counted=bool(numbered or counts),
+        numbers=len(numbers),
         names=len(gpus)
         + len(providers)
         + len(models)
@@ -125,11 +129,13 @@ def _read(
         + len(engines),
     )
     found = guess(norm, signals)
-    workload_fields, sources = _workload_fields(norm, model, numbers, method, kind or old_kind, before)
+    workload_fields, sources = _workload_fields(norm, guessed or model, numbers, method, kind or old_kind, before)
+    if guessed is not None and {"model", "params_b"} & sources.keys():
+        sources |= {"model": "assumed", "params_b": "assumed"}
     workload, job_changes = _merge_job(before, workload_fields, kind, sources, found, norm)
     conditions: dict[str, Any] = {**provider_fields(providers), **places}
     if found.intent not in ("explain", "troubleshoot"):
-        conditions |= {**hard, **counts, **money.fields, **link_fields(norm), **_memory(numbers, gpus)}
+        conditions |= {**hard, **counts, **money.fields, **link_fields(norm), **numbered}
         conditions |= {"spot": spot} if spot is not None else {}
         conditions |= {"sort": sort} if sort else {}
         conditions |= {"instance_types": known_types} if known_types else {}
@@ -193,6 +199,16 @@ def _same_family(
     found = lexicon.models.get(squash(f"{stem}{model.name}"))
     if found is None:
         return model
+    return ModelMention(found, found.name, found.params_b, found.active_params_b, model.start, model.end)
+
+
+def _default(model: ModelMention | None, lexicon: Lexicon) -> ModelMention | None:
+    """The model that a family's bare name mostly stands for, or None."""
+    if model is None or model.model is not None or model.params_b is not None:
+        return None
+    found = lexicon.defaults.get(squash(model.name))
+    if found is None:
+        return None
     return ModelMention(found, found.name, found.params_b, found.active_params_b, model.start, model.end)
 
 
@@ -264,11 +280,15 @@ def _merge_job(
     return job, changed
 
 
-def _memory(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
+def _numbered(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
     value = next((q.value for q in numbers if q.meaning == "min_gpu_memory_gb"), None)
     bare = next((g.memory_gb for g in gpus if g.gpu is None and g.role == "wanted"), None)
     best = max(filter(None, (value, bare)), default=None)
-    return {"min_gpu_memory_gb": best} if best and best <= 2000 else {}
+    fields: dict[str, Any] = {"min_gpu_memory_gb": best} if best and best <= 2000 else {}
+    per_node = next((q.value for q in numbers if q.meaning == "gpus_per_node"), None)
+    if per_node and 1 <= per_node <= 1000:
+        fields["gpus_per_node"] = int(per_node)
+    return fields
 
 
 def _by_intent(gpus: tuple[GpuMention, ...], intent: str) -> tuple[GpuMention, ...]:
