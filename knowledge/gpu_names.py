@@ -239,6 +239,12 @@ def resolve_gpu(text: str, memory_gb: float | None = None) -> ResolvedGpu | None
     return ResolvedGpu(name.gpu, variant, memory)
 
 
+def vendor_of(gpu: str) -> str | None:
+    """The maker of a canonical model ("nvidia", "amd", "intel", "google", "aws"), None for a model that is not known."""
+    name = gpu_table().get(gpu)
+    return name.vendor if name else None
+
+
 def snap_memory(gpu: str, reported_mib: float) -> float | None:
     """The printed size (GB) that a reported size in MiB stands for, or None where it is none of the model's sizes."""
     name = gpu_table().get(gpu)

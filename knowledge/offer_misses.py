@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from knowledge.gpu_names import vendor_of
 from knowledge.offer_model import NearMiss
 from knowledge.offer_query import TOTAL_MEMORY, Condition
 
 if TYPE_CHECKING:
-    import duckdb
+    from knowledge.offer_columns import OfferColumns
 
 _BEST = {
     "min_gpus": "max(gpu_count)",
@@ -34,53 +35,49 @@ _LISTED = {
 _SHOWN = 5
 
 
-def near_misses(db: duckdb.DuckDBPyConnection, terms: list[Condition]) -> list[NearMiss]:
+def near_misses(table: OfferColumns, terms: list[Condition]) -> list[NearMiss]:
     """One entry for each constraint that alone stands in the way, most offers first."""
-    found = [miss for term in terms if (miss := _without(db, term, [other for other in terms if other is not term]))]
+    found = [miss for term in terms if (miss := _without(table, term, [other for other in terms if other is not term]))]
     return sorted(found, key=lambda miss: (-miss.count, miss.field))
 
 
-def _without(db: duckdb.DuckDBPyConnection, term: Condition, others: list[Condition]) -> NearMiss | None:
+def _without(table: OfferColumns, term: Condition, others: list[Condition]) -> NearMiss | None:
     where = " AND ".join(other.sql for other in others) or "true"
     params = tuple(value for other in others for value in other.params)
-    row = db.cursor().execute(f"SELECT count(*) FROM offers WHERE {where}", params).fetchone()
-    count = int(row[0]) if row else 0
+    count = table.count(where, params)
     if count == 0:
         return None
     nearest = None
     if term.field in _BEST:
-        best = db.cursor().execute(f"SELECT {_BEST[term.field]} FROM offers WHERE {where}", params).fetchone()
-        nearest = f"{best[0]:g}" if best and best[0] is not None else None
+        best = table.query(f"SELECT {_BEST[term.field]} FROM offers WHERE {where}", params)[0][0]
+        nearest = None if best is None else f"{best:g}"
     elif term.field in _LISTED:
-        column = _LISTED[term.field]
-        rows = (
-            db.cursor()
-            .execute(
-                f"SELECT {column}::VARCHAR AS v, count(*) AS n FROM offers WHERE {where} AND {column} IS NOT NULL "
-                f"GROUP BY v ORDER BY n DESC, v LIMIT {_SHOWN}",
-                params,
-            )
-            .fetchall()
-        )
-        nearest = ", ".join(value for value, _ in rows) or None
-    reason = _reason(db, where, params) if term.field == "nvlink" else None
+        nearest = _most_common(table, _LISTED[term.field], where, params)
+    reason = _reason(table, where, params) if term.field == "nvlink" else None
     return NearMiss(field=term.field, value=term.value, count=count, nearest=nearest, reason=reason)
 
 
-def _reason(db: duckdb.DuckDBPyConnection, where: str, params: tuple[object, ...]) -> str | None:
-    """Why none of these offers has NVLink, where one fact explains all of them."""
-    row = (
-        db.cursor()
-        .execute(
-            "SELECT bool_and(gpu LIKE 'MI%'), bool_and(gpu_count <= 1), bool_and(nvlink = 'no') "
-            f"FROM offers WHERE {where}",
-            params,
-        )
-        .fetchone()
+def _most_common(table: OfferColumns, column: str, where: str, params: tuple[object, ...]) -> str | None:
+    rows = table.query(
+        f"SELECT {column} AS v, count(*) AS n FROM offers WHERE {where} GROUP BY v ORDER BY n DESC, v", params
     )
-    amd, single, never = row if row else (False, False, False)
-    if amd:
-        return "amd_infinity_fabric"
-    if single:
-        return "single_gpu"
-    return "no_nvlink_connector" if never else None
+    if column == "spot":
+        values = [str(bool(value)) for value, _ in rows]
+    else:
+        names = table.texts(column)
+        values = [names[code] for code, _ in rows if code >= 0]
+    return ", ".join(values[:_SHOWN]) or None
+
+
+def _reason(table: OfferColumns, where: str, params: tuple[object, ...]) -> str | None:
+    """Why none of these offers has NVLink, where one fact explains all of them."""
+    amd = [code for code, name in enumerate(table.texts("gpu")) if vendor_of(name) == "amd"]
+    checks = (
+        ("amd_infinity_fabric", f"gpu IN ({', '.join(map(str, amd))})" if amd else "false"),
+        ("single_gpu", "gpu_count <= 1"),
+        ("no_nvlink_connector", f"nvlink IN ({', '.join(map(str, table.codes('nvlink', ['no'])))})"),
+    )
+    for reason, sql in checks:
+        if table.count(f"({where}) AND NOT ({sql})", params) == 0:
+            return reason
+    return None

@@ -1,4 +1,4 @@
-"""The store of offers: one Parquet file under the home folder, searched with DuckDB in memory."""
+"""The store of offers: one Parquet file under the home folder, loaded once and searched in memory."""
 
 from __future__ import annotations
 
@@ -10,38 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from knowledge.errors import KnowledgeError, StoreUnavailable, UnknownOffer
+from knowledge.errors import StoreUnavailable, UnknownOffer
+from knowledge.offer_columns import OfferColumns
 from knowledge.offer_misses import near_misses
 from knowledge.offer_model import CatalogueInfo, Offer, OfferFilter, OfferPage
-from knowledge.offer_query import LINK_FIELDS, SORTS, Condition, Values, conditions
-from knowledge.offer_table import COLUMNS, locked, read_meta, shipped_digest, shipped_offers, write_table
+from knowledge.offer_query import LINK_FIELDS, SORTS, Condition, conditions
+from knowledge.offer_table import locked, read_meta, shipped_digest, shipped_offers, write_table
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
 UNKNOWN_SHOWN = 20
 PRICE_MOVE = 0.25
 """A price that moved by more than this share is flagged when a catalogue is taken in again."""
-_DICTIONARIES = frozenset(
-    [
-        "provider",
-        "gpu",
-        "gpu_variant",
-        "region",
-        "country",
-        "city",
-        "nvlink",
-        "internode_fabric",
-        "internode_rdma",
-        "gpudirect_rdma",
-        "orderable_as_cluster",
-        "broker",
-        "currency",
-        "catalogue",
-        "as_of",
-    ]
-)
 
 
 class PriceMove(BaseModel):
@@ -79,120 +60,90 @@ class OfferStore:
         self._path = Path(home) / "offers" / "offers.parquet"
         self._lock = threading.RLock()
         self._stamp: object = None
-        self._db: duckdb.DuckDBPyConnection | None = None
-        self._meta: dict[str, Any] = {}
-        self._values = Values()
+        self._table: OfferColumns | None = None
         self._all: list[Offer] | None = None
         if source is None:
             self._build()
-        self._connection()
+        self._columns()
 
     # ------------------------------------------------------------------ reading
 
     def search(self, wanted: OfferFilter) -> OfferPage:
         """The offers that meet every constraint of the filter, sorted, with the count of all that do."""
-        db = self._connection()
-        terms = conditions(wanted, self._values)
+        table = self._columns()
+        terms = conditions(wanted, table)
         where, params = _where(terms)
-        count = self._count(db, where, params)
-        offers = self._select(db, where, params, wanted.sort, wanted.limit) if count else []
+        count = table.count(where, params)
+        order = SORTS[wanted.sort]
+        offers = table.rows(where, params, order, wanted.limit) if count else []
         unknown: list[Offer] = []
         unknown_count = 0
         if any(term.field in LINK_FIELDS for term in terms):
             where, params = _open_where(terms)
-            unknown_count = self._count(db, where, params)
-            if unknown_count:
-                unknown = self._select(db, where, params, wanted.sort, min(wanted.limit, UNKNOWN_SHOWN))
-        misses = near_misses(db, terms) if count == 0 else []
+            unknown_count = table.count(where, params)
+            unknown = table.rows(where, params, order, min(wanted.limit, UNKNOWN_SHOWN)) if unknown_count else []
+        misses = near_misses(table, terms) if count == 0 else []
         return OfferPage(count=count, offers=offers, unknown=unknown, unknown_count=unknown_count, near_misses=misses)
 
     def get(self, offer_id: str) -> Offer:
         """The offer with this id. Errors: UnknownOffer."""
-        found = self._rows("offer_id = ?", (offer_id,))
+        found = self._columns().find("offer_id", offer_id)
         if not found:
             raise UnknownOffer(f"No offer has the id {offer_id!r}; list ids with a search.")
         return found[0]
 
     def by_instance_type(self, name: str) -> list[Offer]:
         """All offers of an instance type, any case of letters, cheapest first."""
-        self._connection()
-        types = (self._values.instance_types or {}).get(name.lower(), ())
-        if not types:
-            return []
-        return self._rows(f"instance_type IN ({', '.join('?' * len(types))})", types)
+        return self.search(OfferFilter(instance_type=(name,), limit=100_000)).offers
 
     def all(self) -> list[Offer]:
         """Every offer, cheapest a GPU first; kept until the table changes."""
         with self._lock:
-            self._connection()
+            table = self._columns()
             if self._all is None:
-                self._all = self._rows("true", ())
+                self._all = table.take(list(range(len(table))))
             return self._all
 
     @property
     def count(self) -> int:
         """How many offers the table holds."""
-        return self._count(self._connection(), "true", ())
+        return len(self._columns())
 
     @property
     def as_of(self) -> str:
         """The newest date that any row states, "unknown" where none does."""
-        found = (
-            self._connection()
-            .cursor()
-            .execute("SELECT max(as_of::VARCHAR) FROM offers WHERE as_of <> 'unknown'")
-            .fetchone()
-        )
-        return (found and found[0]) or "unknown"
+        import pyarrow.compute as pc
+
+        dates = pc.unique(self._columns().table.column("as_of")).to_pylist()
+        return max((date for date in dates if date and date != "unknown"), default="unknown")
 
     def providers(self) -> list[str]:
         """The providers with at least one offer, sorted."""
-        rows = (
-            self._connection()
-            .cursor()
-            .execute("SELECT DISTINCT provider::VARCHAR AS p FROM offers ORDER BY p")
-            .fetchall()
-        )
-        return [name for (name,) in rows]
-
-    def values(self, column: str) -> list[str]:
-        """The distinct values of a text column, most frequent first; what nobody stated is left out. Errors: KeyError."""
-        if column not in _DICTIONARIES:
-            raise KeyError(column)
-        rows = (
-            self._connection()
-            .cursor()
-            .execute(
-                f"SELECT {column}::VARCHAR AS v, count(*) AS n FROM offers "
-                f"WHERE {column} IS NOT NULL AND {column}::VARCHAR NOT IN ('', 'unknown') GROUP BY v ORDER BY n DESC, v"
-            )
-            .fetchall()
-        )
-        return [value for value, _ in rows]
+        return sorted(self._columns().texts("provider"))
 
     def sources(self) -> list[CatalogueInfo]:
         """Each source with its rows, the newest date it states, and when its rows last changed in this store."""
-        rows = (
-            self._connection()
-            .cursor()
-            .execute(
-                "SELECT catalogue::VARCHAR, source, count(DISTINCT provider), count(*), "
-                "coalesce(max(CASE WHEN as_of <> 'unknown' THEN as_of::VARCHAR END), 'unknown') "
-                "FROM offers GROUP BY ALL ORDER BY 1, 2"
-            )
-            .fetchall()
+        table = self._columns()
+        rows = table.table.select(["catalogue", "source", "provider", "as_of"]).group_by(
+            ["catalogue", "source", "as_of"]
         )
-        changed = self._meta.get("changed", {})
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in rows.aggregate([("provider", "distinct"), ("provider", "count")]).to_pylist():
+            entry = found.setdefault((row["catalogue"], row["source"]), {"providers": set(), "offers": 0, "as_of": []})
+            entry["providers"] |= set(row["provider_distinct"])
+            entry["offers"] += row["provider_count"]
+            entry["as_of"] += [row["as_of"]] if row["as_of"] != "unknown" else []
+        changed = table.meta.get("changed", {})
         return [
             CatalogueInfo(
-                catalogue=kind,
+                catalogue=catalogue,
                 source=source,
-                providers=n,
-                offers=rows_in,
-                as_of=as_of,
+                providers=len(entry["providers"]),
+                offers=entry["offers"],
+                as_of=max(entry["as_of"], default="unknown"),
                 changed=changed.get(source, "shipped"),
             )
-            for kind, source, n, rows_in, as_of in rows
+            for (catalogue, source), entry in sorted(found.items())
         ]
 
     # ------------------------------------------------------------------ writing
@@ -212,7 +163,8 @@ class OfferStore:
         with self._lock, locked(self._path.parent):
             self._stamp = None
             current = {offer.offer_id: offer for offer in self.all()}
-            changed, replaced = dict(self._meta.get("changed", {})), set(self._meta.get("replaced", []))
+            meta = self._columns().meta
+            changed, replaced = dict(meta.get("changed", {})), set(meta.get("replaced", []))
             now = datetime.now(UTC).isoformat(timespec="seconds")
             found = []
             for provider, catalogue, offers in parts:
@@ -230,7 +182,7 @@ class OfferStore:
                     replaced |= {"\t".join(owner) for offer in incoming.values() for owner in _owners(offer)}
                     replaced |= {f"{provider}\t{catalogue}"} if provider else set()
             if any(changes.new or changes.gone or changes.updated for changes in found):
-                self._write(list(current.values()), {**self._meta, "changed": changed, "replaced": sorted(replaced)})
+                self._write(list(current.values()), {**meta, "changed": changed, "replaced": sorted(replaced)})
             return found
 
     def _build(self) -> None:
@@ -242,30 +194,26 @@ class OfferStore:
             if meta.get("shipped") == digest:
                 return
             replaced = {tuple(key.split("\t")) for key in meta.get("replaced", [])}
-            kept = []
-            if replaced:
-                self._load()
-                kept = [offer for offer in self.all() if _owners(offer) & replaced]
-                self._db = self._all = None
+            kept = [offer for offer in self.all() if _owners(offer) & replaced] if replaced else []
             fresh = [offer for offer in shipped_offers() if not _owners(offer) & replaced]
             ids = {offer.offer_id for offer in kept}
             self._write([*kept, *(offer for offer in fresh if offer.offer_id not in ids)], {**meta, "shipped": digest})
 
     def _write(self, offers: list[Offer], meta: dict[str, Any]) -> None:
-        write_table(self._path, sorted(offers, key=_price_order), meta)
+        write_table(self._path, offers, meta)
         self._stamp = None
-        self._all = None
 
     # ------------------------------------------------------------------ the table in memory
 
-    def _connection(self) -> duckdb.DuckDBPyConnection:
+    def _columns(self) -> OfferColumns:
         with self._lock:
-            if self._db is None or self._stamp != self._file_stamp():
-                self._load()
-            assert self._db is not None
-            return self._db
+            stamp = self._file_stamp()
+            if self._table is None or self._stamp != stamp:
+                self._table, self._stamp, self._all = OfferColumns(self._read()), stamp, None
+            return self._table
 
     def _file_stamp(self) -> object:
+        """What changes when the file does; a table on a server is read once."""
         if self._source is not None and "://" in self._source:
             return self._source
         path = Path(self._source) if self._source else self._path
@@ -291,62 +239,13 @@ class OfferStore:
             raise StoreUnavailable(f"The offers table {where} cannot be read: {error}.") from error
 
     def _read_meta(self) -> dict[str, Any]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         try:
-            return read_meta(self._read())
-        except KnowledgeError:
+            return read_meta(pq.read_schema(self._path))
+        except (OSError, pa.ArrowInvalid):
             return {}
-
-    def _load(self) -> None:
-        import duckdb
-
-        stamp = self._file_stamp()
-        table = self._read()
-        missing = set(COLUMNS) - set(table.column_names)
-        if missing:
-            raise StoreUnavailable(f"The offers table lacks the columns {', '.join(sorted(missing))}.")
-        table = table.select(list(COLUMNS))
-        for name in _DICTIONARIES:
-            position = table.column_names.index(name)
-            table = table.set_column(position, name, table.column(name).combine_chunks().dictionary_encode())
-        db = duckdb.connect()
-        db.execute("SET threads = 2")
-        db.register("incoming", table)
-        db.execute(f"CREATE TABLE offers AS SELECT * FROM incoming ORDER BY {SORTS['price_gpu']}, offer_id")
-        db.unregister("incoming")
-        types: dict[str, list[str]] = {}
-        for (name,) in db.execute("SELECT DISTINCT instance_type FROM offers").fetchall():
-            types.setdefault(name.lower(), []).append(name)
-        regions = tuple(name for (name,) in db.execute("SELECT DISTINCT region::VARCHAR FROM offers").fetchall())
-        self._values = Values(regions=regions, instance_types={key: tuple(names) for key, names in types.items()})
-        self._meta = read_meta(table)
-        self._db, self._stamp, self._all = db, stamp, None
-
-    def _count(self, db: duckdb.DuckDBPyConnection, where: str, params: tuple[object, ...]) -> int:
-        found = db.cursor().execute(f"SELECT count(*) FROM offers WHERE {where}", params).fetchone()
-        return int(found[0]) if found else 0
-
-    def _select(
-        self, db: duckdb.DuckDBPyConnection, where: str, params: tuple[object, ...], sort: str, limit: int
-    ) -> list[Offer]:
-        order = SORTS[sort]
-        chosen = f"SELECT rowid FROM offers WHERE {where} ORDER BY {order}, rowid LIMIT {int(limit)}"
-        rows = (
-            db.cursor()
-            .execute(f"SELECT * FROM offers WHERE rowid IN ({chosen}) ORDER BY {order}, rowid", params)
-            .fetchall()
-        )
-        return [_offer(row) for row in rows]
-
-    def _rows(self, where: str, params: tuple[object, ...]) -> list[Offer]:
-        rows = (
-            self._connection().cursor().execute(f"SELECT * FROM offers WHERE {where} ORDER BY rowid", params).fetchall()
-        )
-        return [_offer(row) for row in rows]
-
-
-def _offer(row: tuple[Any, ...]) -> Offer:
-    """The row was validated when it was written, so it is taken as it is."""
-    return Offer.model_construct(**dict(zip(COLUMNS, row, strict=True)))
 
 
 def _where(terms: list[Condition]) -> tuple[str, tuple[object, ...]]:
@@ -373,11 +272,6 @@ def _is_of(offer: Offer, provider: str | None, catalogue: str) -> bool:
 def _owners(offer: Offer) -> set[tuple[str, ...]]:
     """Who brought this row: the seller and the catalogue, as `replace` notes them."""
     return {(offer.broker or offer.provider, offer.catalogue)}
-
-
-def _price_order(offer: Offer) -> tuple[bool, float, bool, float, str]:
-    by_gpu, by_hour = offer.price_usd_gpu_hour, offer.price_usd_hour
-    return by_gpu is None, by_gpu or 0.0, by_hour is None, by_hour or 0.0, offer.offer_id
 
 
 def _compare(before: dict[str, Offer], after: dict[str, Offer]) -> Changes:

@@ -24,7 +24,14 @@ DATA = Path(__file__).parent / "data"
 SHIPPED = DATA / "offers.csv"
 ON_REQUEST = DATA / "offers_on_request.csv"
 """Instance types that are sold, whose price is on request or was not read; kept by hand."""
-_SHIPPED_INPUTS = ("offers.csv", "offers_on_request.csv", "instance_links.csv", "gpu_links.csv", "places.csv", "gpu_names.csv")
+_SHIPPED_INPUTS = (
+    "offers.csv",
+    "offers_on_request.csv",
+    "instance_links.csv",
+    "gpu_links.csv",
+    "places.csv",
+    "gpu_names.csv",
+)
 FORMAT = "1"
 """Raised when the columns or the joining rules change, so that a table built by an older version is built anew."""
 
@@ -42,6 +49,10 @@ _NUMBERS = frozenset(
     ]
 )
 COLUMNS = tuple(Offer.model_fields)
+ORDER = ("price_usd_gpu_hour", "price_usd_hour", "offer_id")
+"""The order of rows in a file of ours; offers without a price stand last."""
+SORTED_KEY = "sorted"
+"""In the metadata of a file whose rows are in that order."""
 
 
 def offer_id(
@@ -176,9 +187,9 @@ def _arrow_type(name: str) -> pa.DataType:
     return pa.float64() if name in _NUMBERS else pa.string()
 
 
-def read_meta(table: pa.Table) -> dict[str, Any]:
+def read_meta(schema: pa.Schema) -> dict[str, Any]:
     """The metadata that `to_arrow` stored; empty for a table made elsewhere."""
-    raw = (table.schema.metadata or {}).get(b"offers")
+    raw = (schema.metadata or {}).get(b"offers")
     return json.loads(raw) if raw else {}
 
 
@@ -194,7 +205,9 @@ def write_table(path: Path, offers: Iterable[Offer], meta: dict[str, Any]) -> No
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".offers-", suffix=".tmp")
         os.close(handle)
         try:
-            pq.write_table(to_arrow(offers, meta), name, compression="zstd")
+            pq.write_table(
+                to_arrow(sorted(offers, key=_price_order), {**meta, SORTED_KEY: True}), name, compression="zstd"
+            )
             with open(name, "rb") as written:
                 os.fsync(written.fileno())
             os.replace(name, path)
@@ -203,6 +216,11 @@ def write_table(path: Path, offers: Iterable[Offer], meta: dict[str, Any]) -> No
             raise
     except OSError as error:
         raise StoreUnavailable(f"The offers table {path} cannot be written: {error.strerror or error}.") from error
+
+
+def _price_order(offer: Offer) -> tuple[bool, float, bool, float, str]:
+    by_gpu, by_hour = offer.price_usd_gpu_hour, offer.price_usd_hour
+    return by_gpu is None, by_gpu or 0.0, by_hour is None, by_hour or 0.0, offer.offer_id
 
 
 @contextmanager
