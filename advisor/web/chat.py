@@ -54,8 +54,9 @@ class ChatEvents:
     def __init__(self, turns: Turns, settings: Any):
         self.turns, self.settings = turns, settings
 
-    def ask(self, question: str, session: Session, lang: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+    def ask(self, question: str, session: Session | None, lang: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Run one turn: chat, session, composer, spoken status."""
+        session = session or Session()
         if not question.strip():
             yield messages.conversation(session, lang), session, gr.update(value=""), ""
             return
@@ -77,14 +78,15 @@ class ChatEvents:
             else:
                 answer = session.turns[-1].answer
                 said = render.summary_line(answer, lang) if answer else ""
-                clear = {"value": ""} if first else {}
+                clear: dict[str, Any] = {"value": ""} if first else {}
                 yield before + tail, session, gr.update(submit_btn=True, stop_btn=False, **clear), said
             first = False
 
     def again(
-        self, index: int, question: str | None, session: Session, lang: str, request: gr.Request
+        self, index: int, question: str | None, session: Session | None, lang: str, request: gr.Request
     ) -> Iterator[Any]:
         """Ask the question of the message number `index` anew, in `question`'s words where given."""
+        session = session or Session()
         at = messages.turn_at(session, index, lang)
         if at < 0:
             yield messages.conversation(session, lang), session, gr.skip(), ""
@@ -100,21 +102,21 @@ class ChatEvents:
             states = self.turns.run(question or turn.question, fresh, lang, address_of(request))
         yield from self._show(states, lang)
 
-    def retry(self, session: Session, lang: str, event: gr.RetryData, request: gr.Request) -> Iterator[Any]:
+    def retry(self, session: Session | None, lang: str, event: gr.RetryData, request: gr.Request) -> Iterator[Any]:
         """The retry button under an answer."""
         yield from self.again(int(event.index), None, session, lang, request)  # type: ignore[arg-type]
 
-    def edit(self, session: Session, lang: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
+    def edit(self, session: Session | None, lang: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
         """A question edited in place: the conversation goes on from there."""
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
         yield from self.again(int(index), str(event.value), session, lang, request)
 
-    def recompute(self, session: Session, lang: str, request: gr.Request, *values: Any) -> Iterator[Any]:
+    def recompute(self, session: Session | None, lang: str, request: gr.Request, *values: Any) -> Iterator[Any]:
         """A changed assumption: the job with the change is worked out again and the chat records what changed."""
-        turn = session.turn_shown()
+        turn = session.turn_shown() if session else None
         answer = turn.answer if turn else None
         changes = assumptions.changed_fields(answer, values) if answer else []
-        if answer is None or not changes:
+        if session is None or answer is None or not changes:
             yield gr.skip(), gr.skip(), gr.skip(), gr.skip()
             return
         try:
@@ -126,29 +128,32 @@ class ChatEvents:
         line = assumptions.change_line(changes, lang)
         yield from self._show(self.turns.run(line, session, lang, address_of(request), workload, constraints), lang)
 
-    def stop(self, session: Session) -> None:
+    def stop(self, session: Session | None) -> None:
         """The stop button."""
-        self.turns.stop(session)
+        if session:
+            self.turns.stop(session)
 
-    def panel(self, session: Session, lang: str) -> list[Any]:
+    def panel(self, session: Session | None, lang: str) -> list[Any]:
         """The panel after a turn, and the conversation for the browser to keep."""
+        session = session or Session()
         return [*panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=True), self.kept(session)]
 
-    def kept(self, session: Session) -> str:
+    def kept(self, session: Session | None) -> str:
         """What the browser keeps of a conversation, with a title for the list."""
-        if not session.turns:
+        if not session or not session.turns:
             return ""
         return json.dumps({"id": session.thread, "title": session.turns[0].question[:80], "session": saved(session)})
 
-    def open(self, payload: str, session: Session, lang: str) -> list[Any]:
+    def open(self, payload: str, session: Session | None, lang: str) -> list[Any]:
         """Something the browser asks for: a kept conversation, a new one, or another turn in the panel."""
+        session = session or Session()
         try:
             wanted = json.loads(payload or "{}")
         except json.JSONDecodeError:
             wanted = {}
         action = wanted.get("do") if isinstance(wanted, dict) else None
         if action == "new":
-            self.turns.stop(session)
+            self.stop(session)
             session = Session()
         elif action == "restore":
             self.turns.stop(session)
@@ -164,14 +169,15 @@ class ChatEvents:
             *panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=action != "show"),
         ]
 
-    def clear(self, session: Session, lang: str) -> list[Any]:
+    def clear(self, session: Session | None, lang: str) -> list[Any]:
         """The chat's own clear button: a new conversation; the old one stays in the browser's list."""
-        self.turns.stop(session)
+        self.stop(session)
         fresh = Session()
         return [fresh, *panel_updates(fresh, lang, self.turns.advisor, self.settings, choose_tab=True)]
 
-    def vote(self, session: Session, lang: str, event: gr.LikeData) -> tuple[Any, ...]:
+    def vote(self, session: Session | None, lang: str, event: gr.LikeData) -> tuple[Any, ...]:
         """A thumb under an answer: written down at once; the row for a comment appears."""
+        session = session or Session()
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
         at = messages.turn_at(session, int(index), lang)
         if at < 0 or event.liked == "":
@@ -183,9 +189,9 @@ class ChatEvents:
             gr.Warning(render.render("plain", lang, text=str(error)))
         return gr.update(visible=True), at, gr.update(value="")
 
-    def comment(self, text: str, at: int, session: Session, lang: str) -> Any:
+    def comment(self, text: str, at: int, session: Session | None, lang: str) -> Any:
         """The comment to the last vote."""
-        if text.strip() and 0 <= at < len(session.turns):
+        if session and text.strip() and 0 <= at < len(session.turns):
             try:
                 save_feedback(self.settings.home, session.turns[at], None, text)
                 gr.Info(word("feedback.thanks", lang))
@@ -193,14 +199,15 @@ class ChatEvents:
                 gr.Warning(render.render("plain", lang, text=str(error)))
         return gr.update(visible=False)
 
-    def export(self, session: Session, lang: str) -> str:
+    def export(self, session: Session | None, lang: str) -> str:
         """The conversation as Markdown."""
+        session = session or Session()
         return exports.conversation_markdown(session, lang)
 
 
 def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> Chat:
     """Lay out the chat and its panel inside the open Blocks and connect their events."""
-    session = gr.State(Session, time_to_live=SESSION_S)
+    session = gr.State(None, time_to_live=SESSION_S)
     voted = gr.State(-1, time_to_live=SESSION_S)
     bridge = gr.Textbox(visible="hidden", elem_id="bridge", container=False)
     bridge_button = gr.Button(visible="hidden", elem_id="bridge-button")

@@ -145,6 +145,6 @@ def _control(name: str, labels: Labels) -> Any:
     if kind == "flag":
         return gr.Checkbox(value=False, **common)
     if kind == "number":
-        return gr.Textbox(value="", max_length=20, **common)
+        return gr.Textbox(value="", max_length=20, elem_classes="amount", **common)
     value = "any" if kind == "three" else OfferFilter.model_fields[name].default
     return gr.Dropdown(choices=_choices(name, "en"), value=value, **common)

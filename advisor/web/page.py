@@ -15,6 +15,7 @@ from advisor.web.diagnose_tab import build_diagnose
 from advisor.web.guide_tab import build_guide
 from advisor.web.metrics import Metrics
 from advisor.web.offers_tab import build_offers
+from advisor.web.operations import Operations
 from advisor.web.panel import panel_updates
 from advisor.web.render import render
 from advisor.web.session import Session
@@ -28,14 +29,15 @@ MAX_QUEUE = 200
 """Turns waiting at once; more are told that the page is busy instead of waiting without end."""
 
 
-def build_page(advisor: Any, settings: Any, metrics: Metrics | None = None) -> gr.Blocks:
+def build_page(advisor: Any, settings: Any, turns: Turns | None = None) -> gr.Blocks:
     """The whole page over an advisor (`ask`, `stream`, `offers`, `passages`, `diagnose`, `health`).
 
     Nothing of the advisor is touched before a visitor needs it. Pass `page_options()` to the mount.
     """
-    turns = Turns(advisor, settings, metrics or Metrics())
+    turns = turns or Turns(advisor, settings, Metrics())
     labels = Labels(gr.I18n(**translations()))
     with gr.Blocks(title="Interconnect Advisor", analytics_enabled=False, fill_width=True) as page:
+        add_api(Operations(turns, settings), settings)  # first, so that the endpoints have the plain names
         with gr.Row(elem_id="top"):
             brand = gr.HTML(render("brand", "en"), elem_id="brand")
             lang = gr.Radio(
@@ -66,7 +68,6 @@ def build_page(advisor: Any, settings: Any, metrics: Metrics | None = None) -> g
                         build_guide(advisor, settings, labels, lang, tab)
                     else:
                         build_about(advisor, settings, labels, lang, tab)
-        add_api(turns, settings)
         _connect_language(page, labels, lang, chat, brand, history, advisor, settings)
         look.click(None, None, None, js="() => window.advisorPage.toggleTheme()", **AT_ONCE)
     page.queue(default_concurrency_limit=settings.workers, max_size=MAX_QUEUE)
@@ -83,7 +84,8 @@ def _connect_language(
     advisor: Any,
     settings: Any,
 ) -> None:
-    def speak(lang: str, session: Session) -> list[Any]:
+    def speak(lang: str, session: Session | None) -> list[Any]:
+        session = session or Session()
         said = list(labels.updates(lang))
         at = labels.components.index(chat.chatbot)
         del said[at]
@@ -102,16 +104,17 @@ def _connect_language(
             *panel_updates(session, lang, advisor, settings),
         ]
 
-    def start(wanted: str, session: Session, request: gr.Request) -> list[Any]:
+    def start(wanted: str, session: Session | None, request: gr.Request) -> list[Any]:
         chosen = wanted if wanted in ("en", "ja") else page_lang(request.headers.get("accept-language"))
-        return [chosen, *speak(chosen, session)]
+        session = session or Session()
+        return [chosen, session, *speak(chosen, session)]
 
     outputs = [component for component in labels.components if component is not chat.chatbot]
     outputs += [brand, history, chat.chatbot, *chat.panel.outputs]
     page.load(
         start,
         [lang, chat.session],
-        [lang, *outputs],
+        [lang, chat.session, *outputs],
         js="(_, session) => [window.advisorPage.lang(), session]",
         **QUIET,
     ).then(None, None, None, js="() => window.advisorPage.ready()", **AT_ONCE)

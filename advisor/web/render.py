@@ -129,24 +129,9 @@ def compare_html(turn: Turn | None, lang: str) -> str:
 
 
 def offers_html(page: Any, lang: str, files: dict[str, str]) -> str:
-    """Rows of the offers table with the count of all that match, and what is unknown or nearly matches."""
+    """An `OfferPage` as a table with the count of all that match, and what is unknown or stands in the way."""
     rows = [{"offer": offer, "badges": link_badges(offer, lang)} for offer in page.offers]
-    near = [
-        {"offer": near_offer(item), "misses": near_reasons(item)} for item in getattr(page, "near_misses", ()) or ()
-    ]
-    unknown = {name: n for name, n in dict(getattr(page, "unknown", None) or {}).items() if n}
-    return render("offers", lang, rows=rows, count=page.count, unknown=unknown, near=near, files=files)
-
-
-def near_offer(item: Any) -> Any:
-    """The offer of a near miss, which may be the offer itself or carry it with the reasons."""
-    return getattr(item, "offer", item)
-
-
-def near_reasons(item: Any) -> list[str]:
-    """Names of the conditions that a near miss does not meet."""
-    missed = getattr(item, "misses", None) or getattr(item, "missed", None) or ()
-    return [missed] if isinstance(missed, str) else [str(reason) for reason in missed]
+    return render("offers", lang, rows=rows, page=page, files=files)
 
 
 def marked(passage: str, quote: str) -> Markup:

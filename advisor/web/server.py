@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import json
 import logging
@@ -10,7 +11,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ def users(settings: Settings) -> list[tuple[str, str]] | None:
 
 
 def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
-    """The whole application: page at /, `/healthz`, `/metrics`, endpoints under /gradio_api, MCP at /gradio_api/mcp.
+    """The whole application: page at /, `/healthz`, `/metrics`, endpoints under /gradio_api, MCP at /mcp when asked for.
 
     Raises BadRequest where MCP is asked for and its package is not installed, or the sign-in list is not readable.
     """
@@ -53,9 +54,13 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
 
     from advisor.web.metrics import CONTENT_TYPE, Metrics
     from advisor.web.page import build_page, page_options
+    from advisor.web.turns import Turns
 
     metrics = Metrics()
+    turns = Turns(advisor, settings, metrics)
     app = FastAPI(title="Interconnect Advisor", docs_url=None, redoc_url=None, openapi_url=None)
+    if mcp:
+        _add_mcp(app, turns, settings)
 
     @app.get("/healthz")
     def healthz() -> JSONResponse:
@@ -69,7 +74,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
     def metrics_text() -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
-    page = build_page(advisor, settings, metrics)
+    page = build_page(advisor, settings, turns)
     gr.mount_gradio_app(
         app,
         page,
@@ -79,13 +84,40 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         auth=users(settings),
         allowed_paths=[],
         blocked_paths=[str(settings.home)],
-        mcp_server=mcp,
+        mcp_server=False,
         favicon_path=str(Path(__file__).parent / "favicon.svg"),
         app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
         **page_options(),
     )
     app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars))
     return app
+
+
+def _add_mcp(app: FastAPI, turns: Any, settings: Settings) -> None:
+    from starlette.routing import Route
+
+    from advisor.web.mcp_server import PATH, Mcp
+    from advisor.web.operations import Operations
+
+    server = Mcp(Operations(turns, settings), settings, users(settings))
+
+    class Endpoint:
+        """The MCP application as a route's endpoint: a class, so that the route hands it the raw connection."""
+
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            """One ASGI connection."""
+            await server.app(scope, receive, send)
+
+    for path in (PATH, f"{PATH}/"):
+        app.router.routes.append(Route(path, Endpoint(), methods=["GET", "POST", "DELETE"]))
+    before = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[Any]:
+        async with before(app) as state, server.lifespan():
+            yield state
+
+    app.router.lifespan_context = lifespan
 
 
 def _health(advisor: Any) -> dict[str, Any]:
@@ -228,7 +260,7 @@ def serve(settings: Settings, mcp: bool = False) -> None:
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     print(f"Interconnect Advisor: http://{shown}:{settings.port}", flush=True)
     if mcp:
-        print(f"MCP: http://{shown}:{settings.port}/gradio_api/mcp/", flush=True)
+        print(f"MCP: http://{shown}:{settings.port}/mcp", flush=True)
     if is_public(settings.host):
         print(
             word("warn.public" if settings.auth is None else "warn.public_auth", "en", host=settings.host),

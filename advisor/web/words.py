@@ -78,4 +78,7 @@ class Labels:
         """One Gradio update a registered component, with its words in `lang`."""
         import gradio as gr
 
-        return [gr.update(**{prop: word(key, lang) for prop, key in props.items()}) for _, props in self._props]
+        said: list[dict[str, Any]] = [
+            {prop: word(key, lang) for prop, key in props.items()} for _, props in self._props
+        ]
+        return [gr.update(**words) for words in said]

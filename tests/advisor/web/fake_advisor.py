@@ -82,8 +82,16 @@ class FakeOffers:
             and (wanted.spot is None or row.spot == wanted.spot)
             and (wanted.max_price_gpu is None or (row.price_usd_gpu_hour or 0) <= wanted.max_price_gpu)
         ]
+        unknown = [row for row in self.rows if wanted.nvlink and row.nvlink == "unknown"]
+        near = [] if found else [SimpleNamespace(field="max_price_gpu", value=0, count=9, nearest="1.2", reason=None)]
         found.sort(key=lambda row: row.price_usd_gpu_hour or 0)
-        return SimpleNamespace(count=len(found), offers=found[: wanted.limit], unknown={"nvlink": 30}, near_misses=())
+        return SimpleNamespace(
+            count=len(found),
+            offers=found[: wanted.limit],
+            unknown=unknown,
+            unknown_count=len(unknown),
+            near_misses=near,
+        )
 
     def values(self, column: str) -> list[str]:
         return sorted({str(value) for row in self.rows if (value := getattr(row, column))} - {HOSTILE})
@@ -287,6 +295,13 @@ class FakeAdvisor:
             time.sleep(delay / 4)
             yield TextDelta(text=answer.text[i : i + 12])
         yield Done(answer=answer)
+
+    @property
+    def engine(self) -> Any:
+        def estimate(request: dict[str, Any]) -> dict[str, Any]:
+            return {"memory_gb_per_gpu": 61.3, "low": 50.0, "high": 70.0, "asked": request}
+
+        return SimpleNamespace(estimate=estimate)
 
     def diagnose(self, texts: dict[str, str], lang: str, instance_type: str | None = None) -> Any:
         name, text = next(iter(texts.items()))
