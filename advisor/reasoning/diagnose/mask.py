@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"[^\s:\[\]()<>|,\"']+(?=:\d+:\d+ \[-?\d+\])"), "[host]"),
+    (re.compile(r"(?<= on )\s*[\w.\-]+(?= device +\d+ \[)"), " [host]"),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL), "[key]"),
     (
         re.compile(r"\b(?:hf|sk|ghp|gho|ghs|github_pat|glpat|xox[abp]|pk|rk|nvapi|wandb_v1)[_-][A-Za-z0-9_\-]{12,}"),
@@ -34,8 +36,6 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
         "[ip]",
     ),
     (re.compile(r"\b0x[0-9a-fA-F]{12,}\b"), "[id]"),
-    (re.compile(r"[^\s:\[\]()<>|,\"']+(?=:\d+:\d+ \[-?\d+\])"), "[host]"),
-    (re.compile(r"(?<= on )\s*[\w.\-]+(?= device +\d+ \[)"), " [host]"),
     (re.compile(r"\bip-\d+-\d+-\d+-\d+(?:[\w.\-]*)"), "[host]"),
     (
         re.compile(

@@ -24,7 +24,7 @@ _PREFIX = re.compile(
     )\s?""",
     re.VERBOSE,
 )
-_HOST_PREFIX = re.compile(r"([A-Za-z][\w.\-]*):[ ]?(?=\s*(?:GPU\d|GPU \d|CA '|hca_id|Link \d|mlx|provider:|\t))")
+_HOST_PREFIX = re.compile(r"([A-Za-z][\w.\-]*):[ ]?(?=\s*(?:GPU\d|GPU \d|CA '|hca_id:|Link \d|provider:))")
 
 
 def unprefix(text: str) -> tuple[str, str]:

@@ -34,7 +34,7 @@ _NIC_NAME = re.compile(r"\b(NIC\d+)\s*:\s*([\w.\-]+)\s*$")
 class MatrixReader(Reader):
     """Keeps one matrix open a launcher prefix, so interleaved hosts do not mix."""
 
-    hints = ("GPU", "topo", "NIC", "TABLE", "PIX  =", "PIX =", "NV#", ":00.0 ")
+    hints = ("GPU", "topo", "NIC", "TABLE", "= Connection", "NV#", ":00.0 ")
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
