@@ -46,23 +46,23 @@ def all_reduce_s(machine: Machine, size_bytes: float, group: int, stride: int = 
     return 2.0 * scatter_gather_s(machine, size_bytes, group, stride, congestion)
 
 
-def all_to_all_s(machine: Machine, size_bytes: float, group: int, congestion: float = 0.0) -> float:
-    """Seconds for each of `group` ranks to send `size_bytes` in all, spread evenly over the others.
+def expert_exchange_s(machine: Machine, size_bytes: float, group: int, topk: int, congestion: float = 0.0) -> float:
+    """Seconds for each of `group` ranks to send its tokens to their `topk` experts (`size_bytes` in all, one copy an expert).
 
-    The share that leaves a domain of size D is 1 - D/group (DeepSeek-V3 report, 2412.19437, limits it by node-limited routing).
+    A token crosses to another domain once, however many of its experts are there (DeepEP and node-limited routing of the
+    DeepSeek-V3 report, arXiv 2412.19437): of D domains it reaches D·(1 - (1 - 1/D)^topk), its own among them.
     """
     if group <= 1 or size_bytes <= 0:
         return 0.0
     inside, outside = levels(machine, group)
     rate = machine.link_gb_s if machine.domain > 1 else machine.slow_gb_s
     latency = machine.link_latency_s if machine.domain > 1 else machine.slow_latency_s
-    near = (inside - 1) / group * size_bytes / (rate * 1e9) + latency
+    near = (inside - 1) / inside * size_bytes / (rate * 1e9) + latency
     if outside == 1:
         return near
+    reached = outside * (1.0 - (1.0 - 1.0 / outside) ** topk) * (1.0 - 1.0 / outside)
     net = machine.net_gb_s if machine.nodes > 1 else machine.slow_gb_s
-    far = (group - inside) / group * size_bytes * (1.0 + congestion * log2(outside)) / (
-        net * 1e9
-    ) + machine.net_latency_s
+    far = size_bytes / topk * reached * (1.0 + congestion * log2(outside)) / (net * 1e9) + machine.net_latency_s
     return max(near, far) + 0.25 * min(near, far)
 
 

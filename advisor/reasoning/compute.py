@@ -70,25 +70,37 @@ def attention_reach(job: Job) -> float:
     return shape.global_layers * full + (shape.kv_layers - shape.global_layers) * local
 
 
+def stage_share(layers: int, plan: Plan) -> float:
+    """Part of the layers that the fullest pipeline stage holds: layers do not divide evenly over stages and chunks."""
+    chunks = plan.pp * plan.virtual
+    return -(-layers // chunks) * plan.virtual / layers if plan.pp > 1 and layers > chunks else 1.0 / plan.pp
+
+
 def compute(job: Job, plan: Plan, gpu: GpuSpec, k: Constants) -> Compute:
     """Seconds one GPU of the stage computes for one micro-batch."""
     shape = job.shape
     tokens = job.micro_batch * job.seq_len / plan.cp
-    share = 1.0 / (plan.tp * plan.pp)
+    share = stage_share(shape.layers, plan) / plan.tp
     again = 1.0 if job.recompute == "full" else 0.0
     adapters = job.method in ("lora", "qlora")
     passes = (2.0 if adapters else 3.0) + again
     rate = matmul_tflops(gpu, job.precision, k) * 1e12
     half_rate = (gpu.bf16_dense_tflops or gpu.fp16_dense_tflops or gpu.fp32_tflops or 1.0) * 1e12
-    width = shape.hidden // plan.tp
+    width = shape.hidden / plan.tp
     penalty = k["misaligned_factor"] if width % 64 and plan.tp > 1 else 1.0
-    matmul = passes * 2.0 * shape.matmul_active * tokens * share / rate * penalty
+    half = k["matmul_half_width"]
+    routed = shape.routed * shape.topk / shape.experts if shape.experts else 0.0
+    work = (shape.matmul_active - routed) * penalty * (1.0 + half / tokens) * (1.0 + half / width)
+    if routed:
+        each = tokens * plan.ep * shape.topk / shape.experts
+        work += routed * (1.0 + half / each) * (1.0 + half / max(1.0, shape.moe_ffn))
+    matmul = passes * 2.0 * work * tokens * share / rate
     attention_flops = (3.5 + again) * 4.0 * attention_reach(job) * shape.attention_width * tokens * share
     attention = attention_flops / (half_rate * k[f"attention_efficiency_{family(gpu)}"])
     memory = gpu.memory_bandwidth_gb_s * 1e9 * k["memory_efficiency"]
     more = 1.0 + again / 3.0
     dense = shape.layers * k["elementwise_passes"] * shape.hidden
-    routed = shape.moe_layers * k["moe_passes"] * shape.topk * (shape.hidden + shape.moe_ffn)
+    routed = shape.moe_layers * k["moe_passes"] * shape.topk * (shape.moe_width + shape.moe_ffn)
     low_rank = shape.layers * k["adapter_passes"] * shape.hidden if adapters else 0.0
     elementwise = (dense + routed + low_rank) * 2.0 * more * tokens * share / memory
     if job.method == "qlora":  # weights are widened to 16 bits on each pass

@@ -39,6 +39,9 @@ class Job:
     dense_mask: bool = False
     """Masks of dropout are kept (Korthikanti's 34·s·b·h)."""
     compiled: bool = False
+    offload_activations: bool = False
+    """Kept activations wait in host memory; one layer's working set stays."""
+    states_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from advisor.reasoning.job import Job, Plan
 from advisor.reasoning.steptime import local_params, micro_batches
 
 GB = 1e9
+CHUNKED_FROM = 24e9
+"""Bytes of logits from which a chunked loss is taken for granted (a quarter of an 80 to 96 GB card)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def layer_bytes_per_token(job: Job, plan: Plan) -> float:
     mlp = 2 * width
     if shape.is_moe and shape.layers:
         routed_share = shape.moe_layers / shape.layers
-        routed = 2 * shape.topk * (2 * h + shape.moe_ffn * (4 if shape.gated else 2))
+        routed = 2 * shape.topk * (2 * shape.moe_width + shape.moe_ffn * (4 if shape.gated else 2))
         mlp = mlp * (1 - routed_share) + routed * routed_share
     residual = h * 2
     if plan.tp > 1 and not plan.sequence_parallel:
@@ -110,14 +112,17 @@ def train_memory(job: Job, plan: Plan, k: Constants) -> Memory:
         weights = job.weight_bytes * held
         gradients = spread(job.grad_bytes) if plan.sharding == "zero2" else job.grad_bytes * held
         optimizer = job.optimizer_bytes * held if plan.sharding == "ddp" else spread(job.optimizer_bytes)
+    per_stage = max(1.0, shape.layers / plan.pp)
     if zero3 and shard > 1:
-        block = max(2.0 * held / max(1.0, shape.layers / plan.pp), shape.embedding / plan.tp)
-        gathered = 2.0 * block + (0.0 if frozen else 2.0 * block)
+        block = max(2.0 * held / per_stage, shape.embedding / plan.tp)
+        gathered = 2.0 * block + (0.0 if frozen else block)
+        if plan.pp > 1 and not frozen:  # weights stay gathered and gradients whole between the micro-batches of a step
+            gathered = 2.0 * held + 4.0 * held
     if job.offload_optimizer:
         optimizer = 0.0
-        gradients = min(gradients, 2.0 * held / max(1.0, shape.layers / plan.pp))
+        gradients = min(gradients, 2.0 * held / per_stage)
     if job.offload_params:
-        weights = min(weights, 4.0 * held / max(1.0, shape.layers / plan.pp) * 2.0)
+        weights = min(weights, 2.0 * held / per_stage)
     scale = job.trained_copies
     weights, gradients, optimizer = weights * scale, gradients * scale, optimizer * scale
     if job.frozen_copies:
@@ -130,16 +135,36 @@ def train_memory(job: Job, plan: Plan, k: Constants) -> Memory:
         in_flight *= 1.0 + (plan.pp - 1) / (plan.pp * plan.virtual)
     per_layer = layer_bytes_per_token(job, plan)
     width = plan.tp if plan.sequence_parallel else 1
-    if job.recompute == "full":
-        kept = 2.0 * shape.hidden / width
-        activations = tokens * (layers * in_flight * kept + 1.5 * per_layer)
-    else:
-        activations = tokens * layers * in_flight * per_layer
+    kept = 0.0 if job.offload_activations else 2.0 * shape.hidden / width
+    share = k["selective_share"] if job.recompute == "selective" and job.flash_attention else 1.0
+
+    def held_activations(flight: float) -> float:
+        if job.recompute == "full":
+            return tokens * (layers * flight * kept + k["working_layers"] * per_layer)
+        return tokens * layers * flight * per_layer * share
+
     logits = 0.0 if job.fused_loss else k["logits_bytes"] * tokens * shape.vocab / plan.tp
+    if logits > CHUNKED_FROM:  # nobody keeps this much: the loss is computed in chunks
+        logits = 0.0
+    activations = held_activations(in_flight)
+    if plan.pp > 1:  # the first stage holds the most micro-batches, the last one the logits
+        last = held_activations(1.0) + logits
+        activations, logits = (activations, 0.0) if activations >= last else (last - logits, logits)
     if frozen and job.recompute != "full":
-        activations *= 0.9
+        activations *= k["frozen_share"]
     live = weights + gradients + optimizer + gathered + activations + logits
-    runtime = k["runtime_gb"] + (k["collective_buffers_gb"] if plan.gpus > 1 else 0.0)
+    if job.states_only:  # as the estimators of DeepSpeed count them: ZeRO-2 4 + 16/n, ZeRO-3 18/n, the rest on the host
+        activations = logits = gathered = live = 0.0
+        if not job.offload_optimizer:
+            optimizer = (14.0 if zero3 else 16.0 - job.grad_bytes) * held / shard
+            gradients = 2.0 * held / shard if zero3 else 2.0 * held + job.grad_bytes * held / shard
+        else:
+            gradients = 0.0
+    groups = sum(
+        degree > 1 for degree in (plan.dp * plan.cp, plan.tp, plan.pp, plan.ep)
+    )  # each communicator has its own
+    buffers = k["collective_buffers_gb"] * groups
+    runtime = 0.0 if job.states_only else k["runtime_gb"] + buffers
     return Memory(
         weights=weights / GB,
         gradients=gradients / GB,

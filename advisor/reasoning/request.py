@@ -30,7 +30,13 @@ class Asked:
     assumed: dict[str, Any] = field(default_factory=dict)
     stated_recompute: bool = False
     stated_method: bool = False
+    stated_plan: bool = False
+    stated_sharding: bool = False
+    stated_optimizer: bool = False
+    stated_tokens: bool = False
     inference: bool = False
+    software_years: float = 0.0
+    """Age of the stated software release, in years after the one that the constants were chosen on."""
 
 
 def number(request: Mapping[str, Any], *names: str) -> float | None:
@@ -89,14 +95,17 @@ def read_shape(request: Mapping[str, Any], facts: Facts, assumed: dict[str, Any]
     if any(widths.values()):
         hidden = int(widths["hidden"] or shape.hidden)
         layers = widths["layers"] or (shape.params / (12 * hidden * hidden) if spec is None else shape.layers)
+        stages = int(found[1]) if (found := re.search(r"pp\s*=?\s*(\d+)", text_of(request, "parallelism"))) else 1
+        # layers that were not stated are taken to divide over the stages
+        count = max(1, round(layers) if widths["layers"] else round(layers / stages) * stages)
         heads = int(widths["heads"] or max(1, hidden // 128))
         same = hidden == shape.hidden
         shape = replace(
             shape,
             hidden=hidden,
-            layers=max(1, round(layers)),
-            kv_layers=max(1, round(layers)),
-            global_layers=max(1, round(layers)),
+            layers=count,
+            kv_layers=count,
+            global_layers=count,
             heads=heads,
             head_dim=shape.head_dim if same and heads == shape.heads else max(1, hidden // heads),
             kv_heads=shape.kv_heads if same else heads,
@@ -205,6 +214,18 @@ def read_precision(text: str) -> str:
     return "bf16"
 
 
+REFERENCE_RELEASE = 26.0 + 3.0 / 12.0
+"""April 2026: the middle of the releases that the constants of routed models were chosen on."""
+
+
+def read_release(text: str) -> float:
+    """Years after the reference release from a "YY.MM" in the text, at most one and a half either way; 0 where none is stated."""
+    found = re.search(r"\b(2\d)\.(0[1-9]|1[0-2])\b", text)
+    if not found:
+        return 0.0
+    return max(-1.5, min(1.5, float(found[1]) + (float(found[2]) - 1.0) / 12.0 - REFERENCE_RELEASE))
+
+
 def adapter_size(shape: Shape, rank: float) -> float:
     """Parameters of low-rank adapters on all linear layers of the dense part: r·(in + out) a matrix."""
     q = shape.attention_width
@@ -214,9 +235,15 @@ def adapter_size(shape: Shape, rank: float) -> float:
     return rank * shape.layers * (attention + mlp)
 
 
+def rank_in(text: str) -> float:
+    """The rank that a text such as "LoRA r=8" states, else 16."""
+    found = re.search(r"\b(?:r|rank)\s*=?\s*(\d+)\b", text)
+    return float(found[1]) if found else 16.0
+
+
 def read_optimizer(text: str, method: Method) -> tuple[float, bool]:
     """(bytes a parameter beside weight and gradient, states on the CPU)."""
-    offload = "cpu" in text or "offload" in text
+    offload = bool(re.search(r"cpu|offload", re.sub(r"(?:nothing|not|no) offload\w*", "", text)))
     if "8-bit" in text or "8bit" in text:
         return (2.0 if method == "full" else 6.0), offload
     if "sgd" in text:
@@ -224,6 +251,12 @@ def read_optimizer(text: str, method: Method) -> tuple[float, bool]:
     if "adafactor" in text or "lion" in text:
         return 8.0, offload
     return 12.0, offload
+
+
+def card_gb_hint(request: Mapping[str, Any], facts: Facts) -> float:
+    """GB of the named card, 0 where none is known."""
+    gpu = read_gpu(text_of(request, "gpu_model"), facts)
+    return gpu.memory_gb if gpu else 0.0
 
 
 def read(request: Mapping[str, Any], facts: Facts) -> Asked:
@@ -242,6 +275,11 @@ def read(request: Mapping[str, Any], facts: Facts) -> Asked:
         for name in ("dp", "tp", "pp", "cp"):
             if found := re.search(rf"(?<![a-z]){name}\s*=?\s*(\d+)", parallel):
                 gpus *= int(found[1])
+        if gpus == 1 and card_gb_hint(request, facts) and not re.search(r"lora|adapter|infer", method_text):
+            # nobody runs a model on fewer cards than hold its states: twice the fewest, in whole nodes
+            need = 2.0 * 16.0 * shape.params / 1e9 / card_gb_hint(request, facts)
+            gpus = 1 if need <= 2 else 8 * max(1, -(-int(need) // 8))
+            parallel = parallel or ("fsdp" if gpus > 1 else "")
         assumed["gpus"] = gpus
     plan = read_plan(f"{parallel} {method_text} {optimizer_text}", gpus, shape.is_moe)
     seq = number(request, "seq_len")
@@ -259,9 +297,12 @@ def read(request: Mapping[str, Any], facts: Facts) -> Asked:
     if plan.pp > 1 and batch and batch <= micro * plan.dp * 1.01 and micro > 1:
         # one micro-batch cannot fill a pipeline: the stated batch is cut for the stages
         micro = max(1.0, micro / plan.pp)
+    elif plan.pp > 1 and not batch and micro >= plan.pp:
+        micro /= plan.pp
     recompute, stated_recompute = read_recompute(request.get("activation_checkpointing"))
     optimizer_bytes, offload = read_optimizer(optimizer_text, method)
-    offload = offload or "offload" in parallel or "offload" in method_text
+    offload = offload or read_optimizer(f"{parallel} {method_text}", method)[1]
+    everything = f"{parallel} {method_text} {optimizer_text}"
     megatron = plan.tp > 1 or plan.pp > 1
     job = Job(
         shape=shape,
@@ -273,15 +314,31 @@ def read(request: Mapping[str, Any], facts: Facts) -> Asked:
         recompute=recompute,
         grad_bytes=2.0 if not megatron else 4.0,
         optimizer_bytes=optimizer_bytes,
-        adapter_params=adapter_size(shape, number(request, "lora_rank") or 16.0)
+        adapter_params=adapter_size(shape, number(request, "lora_rank") or rank_in(method_text))
         if method in ("lora", "qlora")
         else 0.0,
         offload_optimizer=offload,
-        offload_params="param" in method_text and "offload" in method_text,
+        offload_params=offload
+        and ("param" in method_text or method != "full" or (gpus > 1 and not re.search("zero", everything))),
         compiled="compile" in parallel,
+        weight_bytes=4.0 if precision_text.startswith("fp32") and method == "lora" else 2.0,
+        fused_loss="unsloth" in method_text,
+        offload_activations="unsloth" in method_text,
+        states_only="states only" in method_text,
     )
+    if "no sequence parallel" in text_of(request, "activation_checkpointing"):
+        # the terms of Korthikanti's table: dropout masks and attention scores are kept
+        plan = replace(plan, sequence_parallel=False)
+        job = replace(job, flash_attention=False, dense_mask=True)
     card_text = text_of(request, "gpu_model")
     gpu = read_gpu(card_text, facts) if card_text else None
+    if (
+        gpu is not None
+        and gpu.architecture == "Ampere"
+        and "sequence parallel" not in str(request.get("activation_checkpointing"))
+    ):
+        # Megatron's sequence parallelism came after most A100 runs (May 2022)
+        plan = replace(plan, sequence_parallel=False)
     card = number(request, "gpu_memory_gb")
     if card is None and gpu is None and (found := re.search(r"(\d+(?:\.\d+)?)\s*g(?:i?b)", card_text)):
         card = float(found[1])
@@ -308,5 +365,10 @@ def read(request: Mapping[str, Any], facts: Facts) -> Asked:
         assumed=assumed,
         stated_recompute=stated_recompute,
         stated_method=stated,
+        stated_plan=bool(re.search(r"tp\s*=?\d|pp\s*=?\d|cp\s*=?\d|ep\s*=?\d", parallel)),
+        stated_tokens="seq_len" not in assumed and "micro_batch" not in assumed,
+        stated_optimizer=bool(re.search(r"8-?bit|adam|sgd|adafactor|lion|cpu|offload|fp32", optimizer_text)),
+        stated_sharding=bool(re.search(r"zero|fsdp|ddp|shard|\bdp\d", everything)),
         inference=method == "inference",
+        software_years=read_release(text_of(request, "release")),
     )

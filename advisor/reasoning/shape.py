@@ -28,6 +28,8 @@ class Shape:
     topk: int = 0
     moe_ffn: float = 0.0
     routed: float = 0.0
+    moe_width: float = 0.0
+    """Width that experts take in and that is sent to them: the hidden size, less where experts work on a projection of it."""
     kv_layers: int = 0
     global_layers: int = 0
     window: int = 0
@@ -83,6 +85,7 @@ def shape_of(model: ModelSpec, fallback: ModelSpec) -> Shape:
     routed = float(moe_layers * experts * matrices) * hidden * moe_ffn
     if experts and not 0.3 * params < routed <= params:
         routed = max(0.0, (params - active)) * experts / max(1, experts - (model.experts_per_token or 1))
+    moe_width = routed / (moe_layers * experts * matrices * moe_ffn) if experts and moe_layers and moe_ffn else 0.0
     kv_layers = model.kv_layers if model.kv_layers is not None else layers
     window = model.sliding_window or 0
     mla = (model.mla_kv_rank or 0) + (model.mla_rope_dim or 0) if model.mla_kv_rank else 0
@@ -104,6 +107,7 @@ def shape_of(model: ModelSpec, fallback: ModelSpec) -> Shape:
         topk=(model.experts_per_token or 1) if experts else 0,
         moe_ffn=moe_ffn,
         routed=min(routed, params),
+        moe_width=min(moe_width, float(hidden)),
         kv_layers=kv_layers,
         global_layers=min(kv_layers, model.global_layers if model.global_layers is not None else kv_layers),
         window=window,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-from advisor.reasoning.communication import all_reduce_s, all_to_all_s, point_to_point_s, scatter_gather_s
+from advisor.reasoning.communication import all_reduce_s, expert_exchange_s, point_to_point_s, scatter_gather_s
 from advisor.reasoning.compute import Constants, compute, flops_per_token
 from advisor.reasoning.job import Job, Machine, Plan
 
@@ -25,6 +25,7 @@ class StepTime:
     expert_s: float
     context_s: float
     gather_s: float
+    stage_s: float
     gradient_s: float
     bubble_s: float
     optimizer_s: float
@@ -35,7 +36,9 @@ class StepTime:
     @property
     def comm_share(self) -> float:
         """Part of the step that waits for traffic."""
-        return (self.tensor_s + self.expert_s + self.context_s + self.gather_s + self.gradient_s) / self.seconds
+        return (
+            self.tensor_s + self.expert_s + self.context_s + self.gather_s + self.stage_s + self.gradient_s
+        ) / self.seconds
 
 
 def exposed(traffic: float, hiding: float, k: Constants) -> float:
@@ -75,13 +78,9 @@ def step_time(job: Job, plan: Plan, machine: Machine, k: Constants) -> StepTime:
         tensor = raw * (1.0 - k["overlap_tensor_async" if plan.tp_overlap else "overlap_tensor"])
     expert = 0.0
     if plan.ep > 1 and shape.moe_layers:
-        sent = hidden_bytes * shape.topk / plan.tp
-        raw = (
-            shape.moe_layers
-            / plan.pp
-            * (4.0 + 2.0 * again)
-            * all_to_all_s(machine, sent, plan.ep * plan.tp, congestion)
-        )
+        sent = tokens * shape.moe_width * 2.0 * shape.topk / plan.tp
+        exchange = expert_exchange_s(machine, sent, plan.ep, shape.topk, congestion)
+        raw = shape.moe_layers / plan.pp * (4.0 + 2.0 * again) * exchange
         expert = raw * (1.0 - k["overlap_expert"])
     context = 0.0
     if plan.cp > 1:
@@ -104,9 +103,16 @@ def step_time(job: Job, plan: Plan, machine: Machine, k: Constants) -> StepTime:
         traffic = 2.0 * one + back
         gather = exposed(traffic, k["overlap_sharded"] * base, k) + 2.0 * one / shape.layers
 
+    stages = 0.0
+    if plan.pp > 1:  # activations forward, gradients back; most of it hides behind the next micro-batch
+        far = machine.nodes > 1 and plan.gpus > machine.domain
+        # scatter and gather over the tensor ranks come with the interleaved schedule (Narayanan 2104.04473, section 4.1)
+        sent = hidden_bytes / plan.tp if plan.virtual > 1 else hidden_bytes
+        stages = (1.0 - k["overlap_stages"]) * 2.0 * plan.virtual * point_to_point_s(machine, sent, far)
+
     bubble_share = (plan.pp - 1) / (count * plan.virtual)
-    work = count * (base + tensor + expert + context + gather)
-    bubble = bubble_share * count * (base + tensor + expert + context)
+    work = count * (base + tensor + expert + context + gather + stages)
+    bubble = bubble_share * count * (base + tensor + expert + context + stages)
 
     gradient = 0.0
     trained = job.adapter_params / (plan.tp * plan.pp) if frozen else held
@@ -142,6 +148,7 @@ def step_time(job: Job, plan: Plan, machine: Machine, k: Constants) -> StepTime:
         expert_s=count * expert,
         context_s=count * context,
         gather_s=count * gather,
+        stage_s=count * stages,
         gradient_s=gradient,
         bubble_s=bubble,
         optimizer_s=optimizer,
