@@ -142,6 +142,7 @@ class Reading:
     hosts: dict[str, Evidence] = field(default_factory=dict)
     rank_hosts: dict[int, str] = field(default_factory=dict)
     local_devices: dict[str, set[int]] = field(default_factory=dict)
+    same_node: list[Pair] = field(default_factory=list)
     nranks: int | None = None
     nnodes: int | None = None
     local_ranks: int | None = None

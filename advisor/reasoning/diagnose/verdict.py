@@ -122,6 +122,8 @@ def node_count(reading: Reading) -> Nodes:
     placed = len(reading.rank_hosts)
     if len(hosts) == 1 and placed and placed >= (total or 2) and len(set(reading.rank_hosts.values())) == 1:
         return "one"
+    if len(hosts) <= 1 and total and _joined(reading.same_node) >= total and not reading.channels:
+        return "one"
     if "one_process" in reading.versions and len(hosts) <= 1 and not reading.channels:
         wanted = int(reading.versions["one_process"])
         if total is None or total <= wanted:
@@ -129,6 +131,24 @@ def node_count(reading: Reading) -> Nodes:
     if reading.channels:
         return "several"
     return "unknown"
+
+
+def _joined(pairs: list[tuple[int, int]]) -> int:
+    """Size of the largest set of ranks that P2P or shared memory joins."""
+    parent: dict[int, int] = {}
+
+    def root(rank: int) -> int:
+        while parent.setdefault(rank, rank) != rank:
+            parent[rank] = parent[parent[rank]]
+            rank = parent[rank]
+        return rank
+
+    for a, b in pairs:
+        parent[root(a)] = root(b)
+    sizes: dict[int, int] = {}
+    for rank in list(parent):
+        sizes[root(rank)] = sizes.get(root(rank), 0) + 1
+    return max(sizes.values(), default=0)
 
 
 def verbs_layer(reading: Reading) -> Transport:
@@ -144,7 +164,9 @@ def verbs_layer(reading: Reading) -> Transport:
         return "infiniband"
     if "RoCE" in layers:
         return "roce"
-    if reading.first("roce_seen") and not reading.first("ib_seen"):
+    if reading.first("ib_seen"):
+        return "infiniband"
+    if reading.first("roce_seen") or any(s.name == "NCCL_IB_GID_INDEX" for s in reading.settings):
         return "roce"
     return "infiniband"
 
@@ -205,6 +227,10 @@ def _devices(reading: Reading) -> Transport:
     }
     if "InfiniBand" in usable:
         return "infiniband"
+    if reading.first("verbs_used"):
+        return verbs_layer(reading)
+    if any(port.layer == "InfiniBand" for port in reading.ports):
+        return "unknown"
     if "Ethernet" in usable:
         return "roce"
     return "unknown"

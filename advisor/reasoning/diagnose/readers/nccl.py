@@ -11,13 +11,15 @@ from .base import Reader
 
 _HEAD = re.compile(r"([^\s:\[\]()<>|,]+):(\d+):(\d+) \[(-?\d+)\] ")
 _VIA = re.compile(r"\[(send|receive)\] via (?:NET|COLLNET)/([^/\n]+?)/(\d+)")
+_LOCAL_PAIR = re.compile(r" (\d+)(?:\[[^\]]*\])? -> (\d+)(?:\[[^\]]*\])? via (?:P2P|SHM|direct shared)")
+_HOST_LIST = re.compile(r"\bmpi(?:run|exec)\b.*\s(?:-H|--?host)[ =]([\w.\-:,]+)")
 _VIA_LOCAL = re.compile(r"\bvia (P2P|SHM|direct shared memory|MNNVL)")
 _USING_NETWORK = re.compile(r"Using network (.+?)\s*$")
 _INIT = re.compile(r"NET/([A-Za-z][\w ]*?)\s?: Using (\[?\S.*)$")
 _HCA = re.compile(r"\[(\d+)\]\s?([\w.\-+]+):(\d+)/(\w+)")
 _HCA_DETAIL = re.compile(r"NET/IB\w*\s?: \[(\d+)\]\s?([\w.\-+]+):[\w.\-]*:(\d+)/(\w+)")
 _HCA_GDR = re.compile(r"GPU Direct RDMA (?:\(\w+\) )?(Enabled|Disabled|enabled|disabled) for HCA (\d+)")
-_PAIR_GDR = re.compile(r"GPU Direct RDMA (Enabled|Disabled) for GPU")
+_PAIR_GDR = re.compile(r"GPU Direct RDMA (Enabled|Disabled) for (?:GPU|rank)\b")
 _RING_GDR = re.compile(r"use ring PXN \d GDR (\d)")
 _RANK = re.compile(r"\brank (\d+) n[rR]anks (\d+)")
 _TOPOLOGY = re.compile(r"nNodes (\d+)(?: localRanks (\d+))?")
@@ -49,6 +51,8 @@ class NcclReader(Reader):
         "--nodes",
         "num_machines",
         "num_nodes",
+        "mpirun",
+        "mpiexec",
     )
 
     def __init__(self, reading: Reading) -> None:
@@ -57,6 +61,7 @@ class NcclReader(Reader):
         self._anonymous = "?"
         self._heads: dict[str, str] = {}
         self._buses: dict[str, int] = {}
+        self._local_lines = 0
 
     def begin(self) -> None:
         """A host that a line does not name is that of the file."""
@@ -70,6 +75,10 @@ class NcclReader(Reader):
             self._rank(int(found.group(1)), found.group(2), int(found.group(3)), place)
             reading.kind("nccl-tests header")
             return
+        if "mpi" in text and (found := _HOST_LIST.search(text)):
+            named = {part.split(":")[0] for part in found.group(1).split(",")}
+            if len(named) > 1:
+                reading.nnodes = max(reading.nnodes or 0, len(named))
         if "odes" in text or "NNODES" in text or "num_machines" in text:
             for found in _LAUNCH.finditer(text):
                 reading.nnodes = max(reading.nnodes or 0, int(found.group(1) or found.group(2)))
@@ -144,8 +153,16 @@ class NcclReader(Reader):
         if (found := _DEVICE.search(text)) and host != "?":
             self.reading.local_devices.setdefault(host, set()).add(int(found.group(1)))
 
+    def _local(self, text: str, at: int) -> None:
+        """Ranks that meet over P2P or shared memory share a node; enough lines are read to join a node's ranks."""
+        if self._local_lines < 4_000 and (found := _LOCAL_PAIR.search(text, 0, at + 20)):
+            self._local_lines += 1
+            self.reading.same_node.append((int(found.group(1)), int(found.group(2))))
+
     def _channel(self, text: str, host: str, place: Place) -> None:
         at = text.find(" via ")
+        if "[send]" not in text and "[receive]" not in text:
+            self._local(text, at)
         key = (host, text[max(0, at - 10) :])
         if key in self._seen:
             return

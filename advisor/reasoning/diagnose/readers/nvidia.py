@@ -10,6 +10,7 @@ from advisor.reasoning.diagnose.lines import Place
 from .base import Reader, unprefix
 
 _GPU_LINE = re.compile(r"\bGPU (\d+): (.+?)(?:\s*\(UUID: [^)]*\)?)?\s*$")
+_GPU_WORD = re.compile(r"NVIDIA|Tesla|GeForce|Quadro|RTX|GRID|TITAN|AMD|Instinct|\b[ABHLTVP]\d{2,3}\b|\bG[BH]\d{3}\b")
 _LINK_LINE = re.compile(r"\bLink (\d+): (?:<inactive>|([\d.]+) GB/s)")
 _TABLE_NAME = re.compile(
     r"^\s*\|\s+(\d+)\s+((?:NVIDIA|Tesla|GeForce|Quadro|GRID|GH200|A100|H100|RTX)\S*.*?)\s+(?:On|Off)\s*\|"
@@ -64,6 +65,8 @@ class NvlinkReader(Reader):
             self.reading.kind("nvidia-smi")
 
     def _name(self, name: str, place: Place) -> None:
+        if not _GPU_WORD.search(name):
+            return
         clean = re.sub(r"\s{2,}.*|\.\.\.$", "", name).strip()
         if clean and len(self.reading.gpu_names) < 64:
             self.reading.gpu_names.setdefault(clean, place.evidence(clean))
@@ -97,6 +100,7 @@ class QueryReader(Reader):
         "Link Width",
         "Attached GPUs",
         "pcie.link.",
+        "fabric.state",
         "Virtualization Mode",
     )
 
@@ -121,7 +125,7 @@ class QueryReader(Reader):
             if ":" in text and not text.lstrip().startswith("("):
                 self.reading.kind("nvidia-smi -q")
             return
-        if _CSV_WIDTH.search(text) and "," in text and "query-gpu" not in text:
+        if (_CSV_WIDTH.search(text) or "fabric.state" in text) and "," in text and "query-gpu" not in text:
             self._columns = [part.strip().split(" ")[0] for part in unprefix(text)[1].split(",")]
             self.open = True
             self.reading.kind("nvidia-smi --query-gpu")
@@ -188,5 +192,7 @@ class QueryReader(Reader):
         speed = row.get("pcie.link.gen.current")
         if speed:
             self.reading.pcie.append(("gen", row.get("pcie.link.gen.max", ""), speed, "query", place.evidence()))
+        if row.get("fabric.state"):
+            self.reading.fabric.append(("State", row["fabric.state"], place.evidence()))
         if row.get("name"):
             self.reading.gpu_names.setdefault(row["name"], place.evidence(row["name"]))

@@ -20,15 +20,41 @@ _ASSIGNED = re.compile(rf"\b({_NAME})=([\"']?)([^\s\"';,)]+)\2")
 _MAPPED = re.compile(rf"[\"']({_NAME})[\"']\s*(?:\]\s*=|:|,)\s*[\"']?([^\s\"',}})]+)")
 _YAML_NAME = re.compile(rf"\bname:\s*[\"']?({_NAME})[\"']?\s*$")
 _YAML_VALUE = re.compile(r"^\s*value:\s*[\"']?([^\s\"']+)")
-_SHELL = re.compile(
-    r"""\s*(?:\S*[#$%>❯]\s+|[+>|]\s+)*
-    (?:(?:export|env|sudo|set|setenv|declare|typeset|time|nohup|exec|ENV|Environment=)\s+
-      |[A-Za-z_][A-Za-z0-9_]*=\S*\s+
-      |-{1,2}[\w\-]+(?:[ =]\S+)?\s+
-      |(?:\S*/)?(?:mpirun|mpiexec|mpirun\S*|srun|torchrun|docker|podman|singularity|apptainer|python\d?|deepspeed|kubectl|
-         sbatch|accelerate|horovodrun|salloc|bash|sh|ssh|pdsh)\b.*\s)*""",
-    re.VERBOSE,
+_PROMPT = re.compile(r"\S*[#$%>❯]|[+>|*\-]")
+_BEFORE = {
+    "export",
+    "env",
+    "sudo",
+    "set",
+    "setenv",
+    "declare",
+    "typeset",
+    "time",
+    "nohup",
+    "exec",
+    "ENV",
+    "&&",
+    ";",
+    "then",
+    "do",
+}
+_LAUNCHERS = re.compile(
+    r"(?:\S*/)?(?:mpirun|mpiexec|srun|torchrun|docker|podman|singularity|apptainer|python[\d.]*|deepspeed|kubectl|sbatch"
+    r"|accelerate|horovodrun|salloc|bash|sh|ssh|pdsh|prterun|orterun)[\w.]*"
 )
+
+
+def is_command(lead: str) -> bool:
+    """Whether the text before an assignment is a command line (a prompt, other assignments, a launcher) and not prose."""
+    option = False
+    for number, token in enumerate(lead.split()):
+        if _LAUNCHERS.fullmatch(token):
+            return True
+        known = token in _BEFORE or token.startswith("-") or re.match(r"[A-Za-z_]\w*=", token)
+        if not known and not option and not (number < 3 and _PROMPT.fullmatch(token)):
+            return False
+        option = token.startswith("-") and "=" not in token
+    return True
 
 
 class SettingReader(Reader):
@@ -56,8 +82,7 @@ class SettingReader(Reader):
             lead = body.lstrip()
             if not lead.startswith("(") and not (lead.startswith("#") and not lead.startswith("# ")):
                 for found in _ASSIGNED.finditer(body):
-                    start = _SHELL.match(body)
-                    if (start and start.end() >= found.start()) or _SHELL.fullmatch(body[: found.start()]):
+                    if is_command(body[: found.start()]):
                         self._add(found.group(1), found.group(3), place, found.group(0))
         if '"' in text or "'" in text:
             for found in _MAPPED.finditer(text):

@@ -66,7 +66,8 @@ def nvls_unavailable(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     """NVLink SHARP is missing on eight Hopper GPUs or newer. Elsewhere it does not exist, and silence proves nothing."""
     off = next(settings(reading, "NCCL_NVLS_ENABLE", "0"), None)
     if off:
-        yield Finding("nvls_unavailable", off.evidence, "info", "env")
+        expected = False in reading.nvls and _has_nvls(reading) and _local_gpus(reading) >= 8
+        yield Finding("nvls_unavailable", off.evidence, None if expected else "info", "env")
         return
     if evidence := reading.first("nvls_failed"):
         yield Finding("nvls_unavailable", evidence, None, "failed")
