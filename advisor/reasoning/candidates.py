@@ -12,7 +12,7 @@ from advisor.answer import Constraints
 from advisor.reasoning.inference import Serving, serve, serving_memory
 from advisor.reasoning.job import Machine
 from advisor.reasoning.machine import machine_of
-from advisor.reasoning.parallelism import Wanted, best_plan
+from advisor.reasoning.parallelism import Memo, Wanted, best_plan
 from advisor.reasoning.workload import Sizing
 from knowledge.facts import Facts, GpuSpec
 from knowledge.offer_model import Offer
@@ -101,14 +101,33 @@ def card_gb(offer: Offer, gpu: GpuSpec | None) -> float | None:
     return memory * min(1.0, offer.gpu_count) if offer.gpu_count < 1 and not offer.gpu_memory_gb else memory
 
 
-def train_on(sizing: Sizing, machine: Machine, memory_gb: float, wanted: Wanted, facts: Facts) -> Result | None:
+class Task:
+    """One completed job with what is kept between the machines that it is tried on."""
+
+    def __init__(self, sizing: Sizing, wanted: Wanted, facts: Facts) -> None:
+        self.sizing = sizing
+        self.wanted = wanted
+        self.facts = facts
+        self._memos: dict[str, Memo] = {}
+
+    def memo(self, precision: str) -> Memo:
+        """The memo of the job at that precision."""
+        job = self.sizing.job
+        assert job is not None
+        if precision not in self._memos:
+            chosen = job if precision == job.precision else replace(job, precision=precision)
+            self._memos[precision] = Memo(chosen, self.wanted, self.facts.values)
+        return self._memos[precision]
+
+
+def train_on(task: Task, machine: Machine, memory_gb: float) -> Result | None:
     """The best plan of the training job on the machine; None where none fits."""
+    sizing = task.sizing
     assert sizing.job is not None
-    job = sizing.job
-    if job.precision == "fp8" and not machine.gpu.fp8_dense_tflops:
-        job = replace(job, precision="bf16")
-    k = facts.values
-    fit = best_plan(job, machine, memory_gb * k["usable_memory"], wanted, k)
+    precision = sizing.job.precision
+    if precision == "fp8" and not machine.gpu.fp8_dense_tflops:
+        precision = "bf16"
+    fit = best_plan(task.memo(precision), machine, memory_gb * task.facts.values["usable_memory"])
     if fit is None:
         return None
     modelled = sizing.speed_modelled
@@ -185,17 +204,10 @@ def serve_on(
 
 
 def evaluate(
-    sizing: Sizing,
-    offer: Offer,
-    gpu: GpuSpec | None,
-    nodes: int,
-    wanted: Wanted,
-    facts: Facts,
-    *,
-    link: bool = True,
-    net: bool = True,
+    task: Task, offer: Offer, gpu: GpuSpec | None, nodes: int, *, link: bool = True, net: bool = True
 ) -> Result | None:
     """The job on `nodes` instances of the offer; None where it does not fit or the card is not known."""
+    sizing, facts = task.sizing, task.facts
     memory = card_gb(offer, gpu)
     if memory is None:
         return None
@@ -207,8 +219,8 @@ def evaluate(
         return None
     machine = machine_of(offer, gpu, nodes, facts, link=link, net=net)
     if sizing.mode == "serve":
-        return serve_on(sizing, machine, memory, facts, wanted.tp, can_cluster(offer))
-    return train_on(sizing, machine, memory, wanted, facts)
+        return serve_on(sizing, machine, memory, facts, task.wanted.tp, can_cluster(offer))
+    return train_on(task, machine, memory)
 
 
 def work_tokens(sizing: Sizing) -> float | None:

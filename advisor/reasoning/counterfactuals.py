@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from advisor.reasoning.candidates import Candidate, Result, evaluate
-from advisor.reasoning.parallelism import Wanted
+from advisor.reasoning.candidates import Candidate, Result, Task, evaluate
 from advisor.reasoning.verdicts import slowdown
 from advisor.reasoning.workload import Sizing
-from knowledge.facts import Facts
 from knowledge.offer_model import Offer
 
 
@@ -44,8 +42,9 @@ def reference(candidates: Sequence[Candidate]) -> Candidate | None:
     return min(linked or several, key=lambda c: (c.nodes, c.price_of_work, c.offer.offer_id), default=None)
 
 
-def link_worth(sizing: Sizing, candidates: Sequence[Candidate], wanted: Wanted, facts: Facts) -> Links:
+def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
     """What NVLink and RDMA are worth to the job on the reference machine; nothing for one-GPU and independent work."""
+    sizing = task.sizing
     if sizing.mode == "memory" or (sizing.workload.independent_jobs or 0) > 1:
         return Links()
     on = reference(candidates)
@@ -54,15 +53,15 @@ def link_worth(sizing: Sizing, candidates: Sequence[Candidate], wanted: Wanted, 
     offer = on.offer
     if offer.nvlink != "yes" and on.gpu is not None and on.gpu.nvlink_gb_s:
         offer = _linked(offer)
-    with_link = evaluate(sizing, offer, on.gpu, on.nodes, wanted, facts)
-    without = evaluate(sizing, offer, on.gpu, on.nodes, wanted, facts, link=False)
+    with_link = evaluate(task, offer, on.gpu, on.nodes)
+    without = evaluate(task, offer, on.gpu, on.nodes, link=False)
     nvlink = slowdown(rate(with_link, sizing), rate(without, sizing))
     if sizing.mode == "serve":
         return Links(nvlink, None, on, with_link, without, measured=True)
     nodes = on.nodes if on.nodes > 1 else 2
-    net_offer = _networked(offer)
-    with_net = evaluate(sizing, net_offer, on.gpu, nodes, wanted, facts)
-    without_net = evaluate(sizing, net_offer, on.gpu, nodes, wanted, facts, net=False)
+    net_offer = networked(offer)
+    with_net = evaluate(task, net_offer, on.gpu, nodes)
+    without_net = evaluate(task, net_offer, on.gpu, nodes, net=False)
     rdma = slowdown(rate(with_net, sizing), rate(without_net, sizing))
     return Links(nvlink, rdma, on, with_link, without, nodes, with_net, without_net, measured=True)
 
@@ -71,7 +70,7 @@ def _linked(offer: Offer) -> Offer:
     return offer.model_copy(update={"nvlink": "yes"})
 
 
-def _networked(offer: Offer) -> Offer:
+def networked(offer: Offer) -> Offer:
     """The offer with a usual RDMA network where its own is none: 400 Gb/s a GPU, as training machines have."""
     if offer.internode_rdma == "yes" and offer.internode_gbit_s_per_node:
         return offer

@@ -16,7 +16,6 @@ from advisor.reasoning.request import Asked, adapter_size, read
 from advisor.reasoning.steptime import StepTime, step_time
 from knowledge.facts import Facts
 
-
 GIB = 1.0737
 """Cards are sold in GiB: a "24 GB" card has 25.8e9 bytes."""
 FREE = 0.95

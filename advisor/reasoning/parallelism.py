@@ -37,7 +37,7 @@ class Wanted:
     micro_batch: int | None = None
 
 
-def plans(job: Job, machine: Machine, wanted: Wanted) -> Iterator[Plan]:
+def plans(job: Job, machine: Machine) -> Iterator[Plan]:
     """The candidate plans for all GPUs of the machine."""
     n = machine.gpus
     shape = job.shape
@@ -96,45 +96,79 @@ def allowed(plan: Plan, wanted: Wanted) -> bool:
     )
 
 
-def settle(job: Job, plan: Plan, room_gb: float, wanted: Wanted, k: Constants) -> tuple[Job, Memory] | None:
+class Memo:
+    """What does not depend on the machine, kept for one search: memory by plan and recomputation, jobs by micro-batch."""
+
+    def __init__(self, job: Job, wanted: Wanted, k: Constants) -> None:
+        self.job = job
+        self.wanted = wanted
+        self.k = k
+        self._memory: dict[tuple[Plan, Recompute, int], Memory] = {}
+        self._jobs: dict[tuple[int, Recompute], Job] = {}
+
+    def variant(self, micro_batch: int, recompute: Recompute) -> Job:
+        """The job with that micro-batch and recomputation."""
+        key = (micro_batch, recompute)
+        found = self._jobs.get(key)
+        if found is None:
+            found = self._jobs[key] = replace(self.job, micro_batch=micro_batch, recompute=recompute)
+        return found
+
+    def memory(self, plan: Plan, recompute: Recompute, micro_batch: int) -> Memory:
+        """Memory of the plan."""
+        key = (plan, recompute, micro_batch)
+        found = self._memory.get(key)
+        if found is None:
+            found = self._memory[key] = train_memory(self.variant(micro_batch, recompute), plan, self.k)
+        return found
+
+
+def settle(memo: Memo, plan: Plan, room_gb: float) -> tuple[Job, Memory] | None:
     """The largest micro-batch that fits without recomputation, else with; None where not even one sequence fits."""
+    job, wanted = memo.job, memo.wanted
     batch = job.global_batch_seqs or plan.dp
     most = max(1, min(MICRO_TOKENS // max(1, job.seq_len // plan.cp), batch // max(1, plan.dp)))
     if plan.pp > 1:
         most = max(1, min(most, batch // max(1, plan.dp * plan.pp * 4)))
+    least = 1
     if wanted.micro_batch:
-        most = wanted.micro_batch
+        least = most = wanted.micro_batch
     recomputes: tuple[Recompute, ...] = ("none", "full")
     if wanted.recompute is not None:
         recomputes = ("full",) if wanted.recompute else ("none",)
     for recompute in recomputes:
-        one = replace(job, micro_batch=wanted.micro_batch or 1, recompute=recompute)
-        memory = train_memory(one, plan, k)
-        if memory.total > room_gb:
+        one = memo.memory(plan, recompute, least)
+        if one.total > room_gb:
             continue
-        if most > 1 and not wanted.micro_batch:
-            two = train_memory(replace(one, micro_batch=2), plan, k)
-            each = max(1e-9, two.total - memory.total)
-            count = int(min(most, 1 + max(0.0, (room_gb - memory.total) / each)))
-            if count > 1:
-                more = replace(one, micro_batch=count)
-                filled = train_memory(more, plan, k)
-                if filled.total <= room_gb:
-                    one, memory = more, filled
-        return one, memory
+        count = least
+        if most > least:
+            each = max(1e-9, memo.memory(plan, recompute, least + 1).total - one.total)
+            count = int(min(most, least + max(0.0, (room_gb - one.total) / each)))
+            while count > least and memo.memory(plan, recompute, count).total > room_gb:
+                count -= 1
+        return memo.variant(count, recompute), memo.memory(plan, recompute, count)
     return None
 
 
-def best_plan(job: Job, machine: Machine, room_gb: float, wanted: Wanted, k: Constants) -> Fit | None:
+SIMPLE_ENOUGH = 0.05
+"""Plain data parallelism that waits less than this for traffic is taken without trying to cut the model."""
+
+
+def best_plan(memo: Memo, machine: Machine, room_gb: float) -> Fit | None:
     """The fastest plan that fits `room_gb` on each GPU; None where none does. Ties go to the plan listed first."""
     best: Fit | None = None
-    for plan in plans(job, machine, wanted):
-        if not allowed(plan, wanted) or (job.global_batch_seqs and plan.dp > job.global_batch_seqs):
+    batch = memo.job.global_batch_seqs
+    for plan in plans(memo.job, machine):
+        if (batch and plan.dp > batch) or not allowed(plan, memo.wanted):
             continue
-        settled = settle(job, plan, room_gb, wanted, k)
+        settled = settle(memo, plan, room_gb)
         if settled is None:
             continue
-        step = step_time(settled[0], plan, machine, k)
+        job, memory = settled
+        step = step_time(job, plan, machine, memo.k)
         if best is None or step.tokens / step.seconds > 1.01 * best.step.tokens / best.step.seconds:
-            best = Fit(settled[0], plan, settled[1], step)
+            best = Fit(job, plan, memory, step)
+        plain = plan.tp == plan.pp == plan.cp == plan.ep == 1 and not memo.job.shape.is_moe
+        if plain and job.recompute == "none" and step.comm_share < SIMPLE_ENOUGH:
+            break
     return best

@@ -10,6 +10,8 @@ from advisor.reasoning import picking, wording
 from advisor.reasoning.candidates import (
     Candidate,
     Result,
+    Task,
+    can_cluster,
     evaluate,
     node_counts,
     signature,
@@ -82,13 +84,21 @@ def floor_gb(sizing: Sizing) -> float:
     return params * (per * job.trained_copies + 2.0 * job.frozen_copies)
 
 
-def search(
-    sizing: Sizing, groups: Sequence[Group], constraints: Constraints, wanted: Wanted, facts: Facts
-) -> tuple[list[Candidate], list[Candidate]]:
+def physical_key(offer: Offer, gpu: GpuSpec | None, nodes: int) -> tuple[object, ...]:
+    """What the result on `nodes` instances depends on: the network counts from the second node on only."""
+    link = offer.nvlink if offer.nvlink in ("yes", "partial") and offer.gpu_count > 1 else "none"
+    net = (offer.internode_fabric, offer.internode_gbit_s_per_node) if nodes > 1 else None
+    joined = (link, offer.nvlink_gb_s_per_gpu, offer.nvlink_domain_gpus) if link != "none" else None
+    return (id(gpu), offer.gpu_memory_gb, offer.gpu_count, joined, can_cluster(offer), nodes, net)
+
+
+def search(task: Task, groups: Sequence[Group], constraints: Constraints) -> tuple[list[Candidate], list[Candidate]]:
     """(candidates that meet a deadline, candidates that only fit): for each machine the fewest nodes of either kind."""
+    sizing = task.sizing
     tokens = work_tokens(sizing)
     deadline = sizing.workload.deadline_hours
     least = floor_gb(sizing)
+    known: dict[tuple[object, ...], Result | None] = {}
     timely: list[Candidate] = []
     fitting: list[Candidate] = []
     for group in groups:
@@ -100,7 +110,10 @@ def search(
         for nodes in counts:
             if memory * max(offer.gpu_count, 1) * nodes < least or nodes < skip_below:
                 continue
-            result = evaluate(sizing, offer, group.gpu, nodes, wanted, facts)
+            key = physical_key(offer, group.gpu, nodes)
+            if key not in known:
+                known[key] = evaluate(task, offer, group.gpu, nodes)
+            result = known[key]
             if result is None:
                 if nodes > 64 and not deadline:
                     break
@@ -155,27 +168,25 @@ def recommend(
     here. Nothing is read from outside. The same question gives the same picks in the same order.
     """
     sizing = complete(workload, facts)
-    wanted = wanted_of(workload)
+    task = Task(sizing, wanted_of(workload), facts)
     assumptions = wording.assumptions(sizing, lang)
     groups = group_offers(offers, constraints, facts)
     if not groups:
         return Recommendation(outcome="no_match", workload=sizing.workload, assumptions=assumptions)
-    timely, fitting = search(sizing, groups, constraints, wanted, facts)
+    timely, fitting = search(task, groups, constraints)
     deadline = sizing.workload.deadline_hours
     has_deadline = deadline is not None and work_tokens(sizing) is not None and sizing.speed_modelled
     pool = timely if has_deadline else fitting
     pool = picking.sensible(pool, sizing, constraints)
-    links = link_worth(sizing, pool or fitting, wanted, facts)
+    links = link_worth(task, pool or fitting)
     pool = picking.with_links(pool, sizing, links, constraints)
     affordable, budget_problem = picking.within_budget(pool, constraints)
     needs = _needs(sizing, affordable or pool or fitting, links, lang, facts)
     if not affordable:
-        return _infeasible(
-            sizing, constraints, groups, pool, fitting, needs, budget_problem, wanted, facts, lang, limit
-        )
+        return _infeasible(task, constraints, groups, pool, fitting, needs, budget_problem, lang, limit)
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})
     chosen = picking.choose(spread, sizing, constraints, constraints.limit or limit)
-    links = link_worth(sizing, [c for _, c in chosen] or affordable, wanted, facts) if not links.measured else links
+    links = link_worth(task, [c for _, c in chosen] or affordable) if not links.measured else links
     picks = tuple(wording.pick(role, candidate, sizing, links, constraints, facts, lang) for role, candidate in chosen)
     needs = _needs(sizing, [c for _, c in chosen], links, lang, facts)
     return Recommendation(
@@ -188,7 +199,7 @@ def recommend(
         why_not_runner_up=wording.why_not(chosen, sizing, lang),
         flips=wording.flips(sizing, chosen, links, constraints, lang),
         formula=wording.formula(sizing, constraints, lang),
-        charts=chart_series(sizing, chosen, affordable, wanted, facts),
+        charts=chart_series(task, chosen, affordable),
     )
 
 
@@ -211,19 +222,18 @@ def _needs(sizing: Sizing, candidates: Sequence[Candidate], links: Links, lang: 
 
 
 def _infeasible(
-    sizing: Sizing,
+    task: Task,
     constraints: Constraints,
     groups: Sequence[Group],
     pool: Sequence[Candidate],
     fitting: Sequence[Candidate],
     needs: Needs,
     budget_problem: dict[str, float],
-    wanted: Wanted,
-    facts: Facts,
     lang: Lang,
     limit: int,
 ) -> Recommendation:
     """Why nothing can be picked, in numbers, and the nearest that would hold the job."""
+    sizing, facts = task.sizing, task.facts
     nearest_pool = list(pool) or list(fitting)
     required: dict[str, float] = dict(budget_problem)
     if not nearest_pool:
@@ -238,7 +248,7 @@ def _infeasible(
                 "gpus_per_node": None,
             }
         )
-        _, nearest_pool = search(sizing, groups, free, wanted, facts)
+        _, nearest_pool = search(task, groups, free)
         required["memory_gb"] = round(floor_gb(sizing), 1)
         largest = max((g.offers[0].gpu_memory_gb or (g.gpu.memory_gb if g.gpu else 0.0) or 0.0) for g in groups)
         if largest:
@@ -252,7 +262,7 @@ def _infeasible(
             tokens = work_tokens(sizing) or 0.0
             required["gpus"] = float(-(-tokens // (per_gpu * sizing.workload.deadline_hours * 3600.0)))
     nearest_pool = sorted(nearest_pool, key=lambda c: (c.price_of_work, price_key(c.offer)))
-    links = link_worth(sizing, nearest_pool, wanted, facts)
+    links = link_worth(task, nearest_pool)
     nearest: list[Pick] = []
     for candidate in nearest_pool:
         if len(nearest) < limit:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from advisor.reasoning.candidates import Candidate, evaluate
-from advisor.reasoning.counterfactuals import _networked
-from advisor.reasoning.parallelism import Wanted
-from advisor.reasoning.workload import Sizing
-from knowledge.facts import Facts
+from advisor.reasoning.candidates import Candidate, Task, evaluate
+from advisor.reasoning.counterfactuals import networked
 
 SHOWN = 60
 NODES = (1, 2, 4, 8, 16)
@@ -24,13 +21,10 @@ def label(candidate: Candidate) -> str:
 
 
 def chart_series(
-    sizing: Sizing,
-    chosen: Sequence[tuple[str, Candidate]],
-    candidates: Sequence[Candidate],
-    wanted: Wanted,
-    facts: Facts,
+    task: Task, chosen: Sequence[tuple[str, Candidate]], candidates: Sequence[Candidate]
 ) -> dict[str, Any]:
     """cost_time: points of all candidates; speed_by_nodes: a line a fabric; memory: parts of each pick beside its card."""
+    sizing = task.sizing
     charts: dict[str, Any] = {}
     points = [c for c in candidates if c.hours is not None and c.cost is not None][:SHOWN]
     if points:
@@ -47,19 +41,20 @@ def chart_series(
     ]
     several = next((c for _, c in chosen if c.offer.gpu_count > 1), None)
     if sizing.mode == "train" and sizing.speed_modelled and several is not None:
-        charts["speed_by_nodes"] = speed_by_nodes(sizing, several, wanted, facts)
+        charts["speed_by_nodes"] = speed_by_nodes(task, several)
     return charts
 
 
-def speed_by_nodes(sizing: Sizing, candidate: Candidate, wanted: Wanted, facts: Facts) -> list[dict[str, Any]]:
+def speed_by_nodes(task: Task, candidate: Candidate) -> list[dict[str, Any]]:
     """Tokens a second over 1 to 16 nodes of the pick's machine, with an RDMA network and with plain Ethernet."""
+    facts = task.facts
     spread = facts.values["speed_spread"]
     lines = []
-    offer = _networked(candidate.offer)
+    offer = networked(candidate.offer)
     for net in (True, False):
         nodes, values = [], []
         for n in NODES:
-            result = evaluate(sizing, offer, candidate.gpu, n, wanted, facts, net=net)
+            result = evaluate(task, offer, candidate.gpu, n, net=net)
             if result and result.tokens_per_s:
                 nodes.append(n)
                 values.append(round(result.tokens_per_s))
