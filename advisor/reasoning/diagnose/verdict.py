@@ -77,7 +77,7 @@ def _without_matrix(reading: Reading) -> YesPartialNo:
     if states:
         return _merge(states)
     for peers in (reading.graph_nvlink, reading.xml_peers):
-        if len(peers) > 1:
+        if len(peers) > 1 or any(link.startswith("NVS") for links in peers.values() for link in links):
             full = sum(_reaches_all(links, len(peers)) for links in peers.values())
             return "yes" if full == len(peers) else "partial" if any(peers.values()) else "no"
     if reading.links:

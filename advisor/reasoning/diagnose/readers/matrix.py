@@ -17,7 +17,7 @@ _BDF = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d")
 _LINK = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PSB|C2C|N/A")
 _CAPS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U", "X"}
 _ROCM = re.compile(r"XGMI|PCIE|UNKNOWN|SELF|ENABLED|DISABLED|True|False|N/A|\d+(?:-\d+)?")
-_COMMAND = re.compile(r"\btopo\s+(?:-i\s+\S+\s+)?(-mp|-m|-p2p|--matrix\w*|-c\b|-n\b)(?:\s+(\w+))?")
+_COMMAND = re.compile(r"\btopo\s+(?:-i\s+\S+\s+)?(?:(-mp|-m|--matrix\w*|-c\b|-n\b)|-p2p(?:\s+([a-z]+))?)")
 _ROCM_TITLES = (
     ("Weight between two GPUs", "weight"),
     ("Hops between two GPUs", "hops"),
@@ -61,7 +61,7 @@ class MatrixReader(Reader):
         self._note_legend(text, place)
         command = _COMMAND.search(text)
         if command:
-            option = command.group(1)
+            option = command.group(1) or "-p2p"
             caps = (command.group(2) or "") if option == "-p2p" else ""
             self._view = ("p2p" if option == "-p2p" else "mp" if option in {"-mp", "--matrix_pci"} else "m", caps)
             self._view_evidence = place.evidence(command.group(0))

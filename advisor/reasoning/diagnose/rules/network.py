@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from advisor.reasoning.diagnose import tables
-from advisor.reasoning.diagnose.facts import Channel, Port, Reading
+from advisor.reasoning.diagnose.facts import Channel, GraphPaths, Port, Reading
 from advisor.reasoning.diagnose.verdict import RDMA_TRANSPORTS, Verdict, is_rdma_name, network_channels
 
 from .base import Finding
@@ -178,52 +178,55 @@ def nic_shared(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
 
 PCIE3_GB_S = 12.0
 """What NCCL counts for PCIe 3.0 x16, the slowest slot of a rented data-centre GPU; a network of a tenth is slow for any."""
+TEN_GBIT = 10_000
+"""Mb/s, as the topology file gives speeds."""
+LARGE_MESSAGE = 64 << 20
+"""Bytes from which a measured figure is bandwidth and not latency."""
+
+
+def _path_speeds(reading: Reading) -> tuple[list[tuple[float, GraphPaths]], float]:
+    """(network speeds with their line, best PCIe speed) of NCCL's path table, in GB/s."""
+    networks: list[tuple[float, GraphPaths]] = []
+    pcie = 0.0
+    for line in reading.graph:
+        kind = line.origin.partition("/")[0]
+        for device, _, speed, path in line.paths:
+            if (kind == "GPU" and device == "NET") or (kind == "NET" and device in {"GPU", "CPU"}):
+                networks.append((speed, line))
+            elif kind == "GPU" and device in {"GPU", "CPU"} and path in {"PHB", "PIX", "PXB", "SYS"}:
+                pcie = max(pcie, speed)
+    return networks, pcie
 
 
 def slow_network(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     """The network gives a tenth of PCIe or less, by NCCL's own figures, the topology file, or a measured table."""
-    speeds = [
-        (speed, line)
-        for line in reading.graph
-        for device, _, speed, _ in line.paths
-        if device == "NET" and line.origin.startswith("GPU/")
-    ]
-    best = max((speed for speed, _ in speeds), default=0.0)
-    pcie = max(
-        (
-            speed
-            for line in reading.graph
-            for device, _, speed, kind in line.paths
-            if device in {"GPU", "CPU"} and kind in {"PHB", "PIX", "PXB", "SYS"}
-        ),
-        default=0.0,
-    )
-    if "PCI_GPU" in reading.graph_links:
-        pcie = max(pcie, reading.graph_links["PCI_GPU"][0])
     if reading.first("net_speed_guessed") or verdict.nodes == "one":
         return
-    net = reading.graph_links.get("NET")
+    speeds, pcie = _path_speeds(reading)
+    if "PCI_GPU" in reading.graph_links:
+        pcie = max(pcie, reading.graph_links["PCI_GPU"][0])
     limit = max(pcie, PCIE3_GB_S) / 10 * 1.05
-    if net and 0 < net[0] <= limit:
-        yield Finding("slow_network", net[1], None, "", {"speed": net[0]})
+    tree = reading.graph_links.get("NET")
+    best = max((speed for speed, _ in speeds), default=0.0)
+    if tree and 0 < tree[0] <= limit:
+        yield Finding("slow_network", tree[1], None, "", {"speed": tree[0]})
         return
-    if not net and 0 < best <= limit:
+    if not tree and 0 < best <= limit:
         evidence = next(line.evidence for speed, line in speeds if speed == best)
         yield Finding("slow_network", evidence, None, "", {"speed": best})
         return
     rates = [
         (int(n["speed"]), place)
         for n, _, place in reading.xml_nets
-        if n.get("speed", "").isdigit() and int(n["speed"]) > 0
+        if re.fullmatch(r"[1-9]\d{0,8}", n.get("speed", ""))
     ]
-    if rates and max(rate for rate, _ in rates) <= 10_000:
+    if rates and max(rate for rate, _ in rates) <= TEN_GBIT:
         yield Finding("slow_network", rates[0][1], None, "", {"speed": max(r for r, _ in rates) / 8000})
         return
-    if verdict.nodes == "several":
-        large = [row for row in reading.tests if (row.size_bytes or 0) >= 64 << 20 and row.busbw > 0]
-        if large and max(row.busbw for row in large) <= PCIE3_GB_S / 10 * 1.05:
-            row = max(large, key=lambda r: r.busbw)
-            yield Finding("slow_network", row.evidence, None, "measured", {"speed": row.busbw})
+    large = [row for row in reading.tests if (row.size_bytes or 0) >= LARGE_MESSAGE and row.busbw > 0]
+    if verdict.nodes == "several" and large and max(row.busbw for row in large) <= PCIE3_GB_S / 10 * 1.05:
+        row = max(large, key=lambda r: r.busbw)
+        yield Finding("slow_network", row.evidence, None, "measured", {"speed": row.busbw})
 
 
 def link_rate_low(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
