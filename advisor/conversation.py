@@ -110,7 +110,7 @@ class Advisor:
         yield Done(answer=answer)
 
     def _finish(self, messages: list[Any], reading: Any, ms: float) -> Answer:
-        from advisor.grounding import ground
+        from advisor.grounding import gpu_link_facts, ground
         from advisor.planner.model import PLANNER
         from advisor.planner.writing import write
         from advisor.results import after_last_human, collect
@@ -128,7 +128,9 @@ class Advisor:
                 note = text("writing.fallback", answer.lang, model=self.settings.model)
                 answer = answer.model_copy(update={"text": f"{answer.text}\n\n> {note}"})
             else:
-                grounded = ground(str(final.text), answer, results, reading.text)
+                grounded = ground(
+                    str(final.text), answer, results, reading.text, gpu_link_facts(self.engine.facts.gpus)
+                )
                 answer = answer.model_copy(update={"text": grounded.text, "citations": grounded.citations})
                 notes += grounded.notes
         return answer.model_copy(update={"tool_calls": results.calls, "notes": tuple(notes), "ms": round(ms, 1)})

@@ -81,6 +81,12 @@ def ground(
     return Grounded(body, citations, tuple(removed))
 
 
+def gpu_link_facts(gpus: Iterable[Any]) -> dict[str, LinkFact]:
+    """The GPU models, lower case, that have no NVLink in any board form."""
+    linked = {spec.gpu.lower() for spec in gpus if spec.nvlink_gb_s or spec.gpu_variant == "superchip"}
+    return {spec.gpu.lower(): LinkFact("no") for spec in gpus if spec.gpu.lower() not in linked}
+
+
 def _unsupported(unit: str, figures: list[float], support: str, known: Mapping[str, LinkFact]) -> str | None:
     for match in MONEY.finditer(unit):
         value = _value(match)
@@ -182,6 +188,8 @@ def _citations(text: str, results: Any) -> tuple[str, tuple[Citation, ...]]:
         hit = hits.get(int(match.group(1)))
         return "" if hit is None else given.mark(hit, hit.text)
 
-    return re.sub(
-        r"\s?\[(\d{1,3})\](?!\()", lambda m: (" " if m.group(0)[0] == " " else "") + renumber(m), text
-    ), given.rows()
+    def with_space(match: re.Match[str]) -> str:
+        mark = renumber(match)
+        return (" " if match.group(0)[0] == " " else "") + mark if mark else ""
+
+    return re.sub(r"\s?\[(\d{1,3})\](?!\()", with_space, text), given.rows()

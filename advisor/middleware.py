@@ -13,11 +13,11 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
     SummarizationMiddleware,
     ToolCallLimitMiddleware,
-    hook_config,
 )
 from langchain_core.messages import AIMessage, ToolMessage
 
 from advisor.errors import AdvisorError
+from advisor.planner.model import PLANNER
 from advisor.results import after_last_human, first_number
 from advisor.settings import Settings
 from knowledge.errors import KnowledgeError
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SUMMARY_TRIGGER_TOKENS = 24_000
 SUMMARY_KEEP_MESSAGES = 12
+END_MARKS = ("finish_reason", "stop_reason", "done_reason")
+"""Where the three protocols say that a reply is complete."""
 
 
 class ToolGuard(AgentMiddleware):
@@ -60,24 +62,45 @@ class ToolGuard(AgentMiddleware):
         return message
 
 
-class TokenBudget(AgentMiddleware):
-    """Ends a turn whose language-model calls used more tokens than the setting allows."""
+class Budget(AgentMiddleware):
+    """Hands a turn that used up its calls or tokens to the planner, which answers from what was found so far."""
 
-    def __init__(self, limit: int):
+    def __init__(self, calls: int, tokens: int, planner: BaseChatModel):
         super().__init__()
-        self.limit = limit
+        self.calls, self.tokens, self.planner = calls, tokens, planner
 
-    @hook_config(can_jump_to=["end"])
-    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Stop asking for more tools when the budget is used up."""
-        turn = after_last_human(state["messages"])
-        used = sum((m.usage_metadata or {}).get("total_tokens", 0) for m in turn if isinstance(m, AIMessage))
-        if used <= self.limit or not turn[-1].tool_calls:
-            return None
-        return {
-            "jump_to": "end",
-            "messages": [AIMessage(content="", id=turn[-1].id, additional_kwargs={"stopped": "token_budget"})],
-        }
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Ask the model, or the planner once the budget is gone."""
+        said = [m for m in after_last_human(request.state["messages"]) if isinstance(m, AIMessage)]
+        used = sum((m.usage_metadata or {}).get("total_tokens", 0) for m in said)
+        spent = len(said) > self.calls or used > self.tokens
+        return handler(request.override(model=self.planner) if spent else request)
+
+
+class IncompleteReply(Exception):
+    """The model's stream ended before it was done, or it said nothing."""
+
+
+class WholeReply(AgentMiddleware):
+    """Takes a reply without an end mark, or without any content, for a failure, so that it is retried or replaced."""
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Raises IncompleteReply."""
+        response = handler(request)
+        messages = response.result if hasattr(response, "result") else [response]
+        last = messages[-1]
+        whole = last.response_metadata.get("model_name") == PLANNER or any(
+            last.response_metadata.get(k) for k in END_MARKS
+        )
+        if not whole or not (last.tool_calls or last.invalid_tool_calls or str(last.text).strip()):
+            raise IncompleteReply("the reply is not whole")
+        return response
+
+
+def passing_fault(error: Exception) -> bool:
+    """Is it worth asking again? Not where the server said that the request itself is wrong."""
+    code = getattr(error, "status_code", None)
+    return code is None or code == 429 or code >= 500
 
 
 def _numbered(rows: list[dict[str, Any]], base: int) -> str:
@@ -113,11 +136,14 @@ def make_middleware(settings: Settings, model: BaseChatModel, planner: BaseChatM
     if model is not planner:
         guards += [
             ToolCallLimitMiddleware(run_limit=settings.max_tool_calls, exit_behavior="continue"),
-            TokenBudget(settings.max_model_tokens),
+            Budget(settings.max_tool_calls + 2, settings.max_model_tokens, planner),
             SummarizationMiddleware(
                 model, trigger=("tokens", SUMMARY_TRIGGER_TOKENS), keep=("messages", SUMMARY_KEEP_MESSAGES)
             ),
             ModelFallbackMiddleware(planner),
-            ModelRetryMiddleware(max_retries=1, initial_delay=0.5, max_delay=4.0, on_failure="error"),
+            ModelRetryMiddleware(
+                max_retries=1, retry_on=passing_fault, initial_delay=0.5, max_delay=4.0, on_failure="error"
+            ),
+            WholeReply(),
         ]
     return guards

@@ -80,8 +80,10 @@ def _next_message(messages: Sequence[BaseMessage]) -> AIMessage:
 
     reading = current_reading(messages)
     metadata = {"model_name": PLANNER}
-    called = any(m.type == "tool" for m in after_last_human(messages))
-    calls = [] if called else next_calls(reading)
+    turn = after_last_human(messages)
+    mine = any(m.type == "ai" and m.tool_calls and m.response_metadata.get("model_name") == PLANNER for m in turn)
+    called = {m.name for m in turn if m.type == "tool" and m.status == "success"}
+    calls = [] if mine else [call for call in next_calls(reading) if call[0] not in called]
     if calls:
         tool_calls = [{"name": n, "args": a, "id": uuid.uuid4().hex, "type": "tool_call"} for n, a in calls]
         return AIMessage(content="", tool_calls=tool_calls, id=uuid.uuid4().hex, response_metadata=metadata)
