@@ -237,7 +237,7 @@ def _bare(text: str, taken: list[GpuMention]) -> list[GpuMention]:
 
 def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:
     """Reads each mention's clause; in "A, B or C?" every one is a candidate."""
-    roles: list[Role] = [_role(text, mention) for mention in mentions]
+    roles: list[Role] = [_role(text, mention, mentions) for mention in mentions]
     choosing = says("choose", text) or _or_between(text, mentions)
     for i, mention in enumerate(mentions):
         if roles[i] != "wanted":
@@ -287,13 +287,14 @@ def clause(text: str, start: int, end: int) -> str:
     return text[begin : end + match.end() if match else right]
 
 
-def _role(text: str, mention: GpuMention) -> Role:
+def _role(text: str, mention: GpuMention, mentions: list[GpuMention]) -> Role:
     if negated(text, mention.start, mention.end):
         return "excluded"
     words = clause(text, mention.start, mention.end)
     if says("current", words):
         return "current"
-    if says("sufficiency", words) or says("choose", words):
+    others = any(m is not mention and m.text in words for m in mentions)
+    if says("sufficiency", words) or (others and says("choose", words)):
         return "candidate"
     before = text[max(0, mention.start - 40) : mention.start]
     if says("candidate_before", before):

@@ -161,12 +161,14 @@ def _social(text: str, signals: Signals) -> str | None:
     """ "greeting" or "thanks" where the turn is nothing more than that."""
     if len(text) > _SMALL_TALK or signals.names or signals.has_job:
         return None
+    if says("thanks", text):
+        return "thanks"
     left = text
     for hit in hits("small_talk", text):
         left = left.replace(hit.text, " ")
     if not any(char.isalnum() for char in left):
-        return "thanks" if signals.follows else "greeting"
-    return "thanks" if says("thanks", text) else "greeting" if says("greeting", text) else None
+        return "thanks" if signals.follows or says("thanking", text) else "greeting"
+    return "greeting" if says("greeting", text) else None
 
 
 def relevance_of(text: str, signals: Signals) -> float:

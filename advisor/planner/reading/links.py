@@ -52,7 +52,7 @@ def read_premises(
     found: list[Premise] = []
     for match in _SENTENCE.finditer(text):
         sentence, start, end = match.group(0).strip(), match.start(), match.end()
-        links = list(hits("fabric", text[start:end]))
+        links = sorted(hits("fabric", text[start:end]), key=lambda hit: hit.start)
         if not links or len(sentence) > 400:
             continue
         asked = bool(re.search(r"[?？]", sentence)) or says("asked", sentence)

@@ -11,14 +11,15 @@ from advisor.planner.reading.lexicon import Rate
 from advisor.planner.reading.phrases import says
 from advisor.planner.reading.result import Quantity
 
-_NUMBER = r"(\d{1,12}(?:\.\d{1,4})?)"
-_UNIT = r"\s?(k(?![a-z])|thousand|million|m(?![a-z])|千万|百万|十万|万|千|億)?"
 _AMOUNT = re.compile(
-    rf"(?P<pre>us\$|usd\s?|\$|¥|jpy\s?)\s?{_NUMBER}{_UNIT}"
-    rf"|{_NUMBER}{_UNIT}\s?(?P<post>円|ドル|usd|us\$|dollars?|bucks|yen|jpy|\$|cents?|セント)"
-    rf"|(?P<bare>{_NUMBER}\s?(?:万|千万|百万))(?=\s?(?:以内|以下|まで|くらい|ぐらい|程度|ほど|の?予算|しか|で(?!す)|/|未満|前後|が上限|が限界|$|。|、))"
+    r"(?P<pre>us\$|usd\s?|\$|¥|jpy\s?)\s?(?P<n1>{n})(?:{to}[$¥]?(?P<h1>{n}))?(?P<u1>{unit})"
+    r"|(?:(?P<n2>{n}){to})?(?P<h2>{n})(?P<u2>{unit})\s?(?P<post>円|ドル|usd|us\$|dollars?|bucks|yen|jpy|\$|cents?|セント)"
+    r"|(?P<n3>{n})\s?(?P<u3>千万|百万|万)(?=\s?(?:以内|以下|まで|くらい|ぐらい|程度|ほど|の?予算|しか|で(?!す)|/|未満|前後|が上限|が限界|$|。|、))".replace(
+        "{n}", r"\d{1,12}(?:\.\d{1,4})?"
+    )
+    .replace("{to}", r"\s?(?:-|~|to|から)\s?")
+    .replace("{unit}", r"(?:\s?(?:k(?![a-z])|thousand|million|m(?![a-z])|千万|百万|十万|万|千|億))?")
 )
-_RANGE = re.compile(rf"{_NUMBER}\s?(?:-|~|to|から)\s?$")
 _SCALE = {
     "k": 1e3,
     "thousand": 1e3,
@@ -85,14 +86,12 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
 
 
 def _value(match: re.Match[str]) -> tuple[float, str]:
-    groups = match.groups()
-    if match.group("pre"):
-        number, unit, mark = groups[1], groups[2], match.group("pre").strip()
-    elif match.group("post"):
-        number, unit, mark = groups[3], groups[4], match.group("post")
-    else:
-        number, unit, mark = groups[7], re.sub(r"[\d.\s]", "", match.group("bare")), "円"
-    value = float(number) * _SCALE.get(unit or "", 1.0)
+    """(amount, currency); of a range the higher end."""
+    part = match.groupdict(default="")
+    number = part["h1"] or part["n1"] or part["h2"] or part["n3"]
+    unit = (part["u1"] or part["u2"] or part["u3"]).strip()
+    mark = (part["pre"] or part["post"] or "円").strip()
+    value = float(number) * _SCALE.get(unit, 1.0)
     if mark in ("cent", "cents", "セント"):
         value /= 100
     return value, "jpy" if mark in ("円", "¥", "jpy", "yen") else "usd"

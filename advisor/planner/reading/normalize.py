@@ -47,7 +47,9 @@ _COUNTED = (
 _WORD_NUMBER = re.compile(
     rf"(?<![a-z0-9-])({'|'.join(sorted(_WORD_NUMBERS, key=len, reverse=True))})[ -](?={_COUNTED}(?![a-z0-9]))"
 )
-_COUPLE = re.compile(r"(?<![a-z])a couple of (?=[a-z])|(?<![a-z])a pair of (?=[a-z])|(?<![a-z])dual(?=[ -][a-z0-9])")
+_COUPLE = re.compile(
+    r"(?<![a-z])a couple of (?=[a-z0-9])|(?<![a-z])a pair of (?=[a-z0-9])|(?<![a-z])dual(?=[ -][a-z0-9])"
+)
 _HALF_DOZEN = re.compile(r"(?<![a-z])half a dozen (?=[a-z])")
 
 
@@ -68,7 +70,10 @@ def normalize(text: str) -> str:
     text = _GROUPED.sub(lambda m: m.group(1).replace(",", ""), text)
     text = _JOINT.sub("", _SPACES.sub(" ", text))
     text = _KANJI_NUMBER.sub(
-        lambda m: (" " if text[m.start() - 1 : m.start()].isalnum() else "") + str(_kanji(m.group(1))), text
+        lambda m: (
+            (" " if re.match(r"[a-z0-9]", text[max(0, m.start() - 1) : m.start()]) else "") + str(_kanji(m.group(1)))
+        ),
+        text,
     )
     text = _GIGS.sub(r"\1gb", text)
     text = _TEN_THOUSANDS.sub(lambda m: str(int(m.group(1)) * 10_000), text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 from advisor.answer import Constraints, ValueSource, Workload
@@ -129,6 +130,8 @@ def _read(
         + len(engines),
     )
     found = guess(norm, signals)
+    if found.intent == "picks" and sum(g.role == "candidate" for g in gpus) > 1:
+        found = replace(found, acts=found.acts | {"compare"})
     workload_fields, sources = _workload_fields(norm, guessed or model, numbers, method, kind or old_kind, before)
     if guessed is not None and {"model", "params_b"} & sources.keys():
         sources |= {"model": "assumed", "params_b": "assumed"}
@@ -285,6 +288,10 @@ def _numbered(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> di
     bare = next((g.memory_gb for g in gpus if g.gpu is None and g.role == "wanted"), None)
     best = max(filter(None, (value, bare)), default=None)
     fields: dict[str, Any] = {"min_gpu_memory_gb": best} if best and best <= 2000 else {}
+    for name in ("min_total_gpu_memory_gb", "max_gpu_memory_gb"):
+        limit = next((q.value for q in numbers if q.meaning == name), None)
+        if limit is not None and limit <= 1e6:
+            fields[name] = limit
     per_node = next((q.value for q in numbers if q.meaning == "gpus_per_node"), None)
     if per_node and 1 <= per_node <= 1000:
         fields["gpus_per_node"] = int(per_node)

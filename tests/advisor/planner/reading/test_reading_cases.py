@@ -1,0 +1,56 @@
+"""Whole turns and dialogues of our own, in both languages: what must be read from them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from advisor.planner.reading import read
+
+FOLDER = Path(__file__).parent
+
+
+def _cases():
+    for path in sorted(FOLDER.glob("cases_*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            yield pytest.param(path.stem[-2:], json.loads(line)["turns"], id=f"{path.stem}-{number}")
+
+
+def _value(reading, name):
+    side, field = name.rstrip("~").split(".")
+    holder = {"W": reading.workload, "C": reading.constraints}[side]
+    value = getattr(holder, field) if holder is not None else None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _check(reading, name, wanted):
+    if name == "intent":
+        return wanted == "any" or reading.intent == wanted
+    if name == "kind":
+        return (reading.workload.kind if reading.workload else None) == wanted
+    if name == "answer_lang":
+        return reading.answer_lang == wanted
+    if name == "premise":
+        return [p for p in reading.premises if [p.subject, p.relation, p.object] == wanted] != []
+    if name.startswith("unknown_"):
+        return list(getattr(reading.mentions, name)) == wanted
+    value = _value(reading, name)
+    if isinstance(wanted, int | float) and not isinstance(wanted, bool):
+        return value is not None and abs(value - wanted) <= 0.02 * abs(wanted) + 1e-9
+    return value == wanted
+
+
+@pytest.mark.parametrize(("lang", "turns"), list(_cases()))
+def test_turns_are_read(lang, turns):
+    previous = None
+    for number, turn in enumerate(turns):
+        reading = read(turn["text"], previous)
+        wrong = {
+            name: (wanted, reading.intent if name == "intent" else None)
+            for name, wanted in turn["expect"].items()
+            if not _check(reading, name, wanted)
+        }
+        assert wrong == {}, f"{turn['text']} -> {reading.intent} {reading.workload} {reading.constraints}"
+        if number == 0 and "answer_lang" not in turn["expect"]:
+            assert reading.lang in (lang, "unknown")
+        previous = reading
