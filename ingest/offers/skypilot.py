@@ -164,7 +164,7 @@ def _without_flat_prices(rows: list[CatalogueRow], label: str, report: Report) -
         if row.price and row.count:
             found = by_gpu.setdefault((_model(row), row.region), {})
             found.setdefault(row.price, set()).add(row.count)
-    models = {_model(row) for row in rows}
+    models = {_model(row) for row in rows if row.price and row.count}
     rates = {round(row.price / row.count, 4) for row in rows if row.price and row.count}
     flat_file = len(models) > 1 and len(rates) == 1
     for row in rows:
