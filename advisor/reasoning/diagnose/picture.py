@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections import Counter
 from html import escape
 
@@ -116,8 +117,8 @@ def _legend(diagnosis: Diagnosis, topology: Topology) -> list[str]:
         return [say("diagnose.picture.uniform", lang, link=next(iter(counts)))]
     ordered = sorted(counts, key=link_rank)
     lines = [say("diagnose.picture.legend", lang, link=link, count=counts[link]) for link in ordered]
-    pairs = ", ".join(f"{e.a}-{e.b} ({e.link})" for e in topology.weakest[:6]) + (
-        " …" if len(topology.weakest) > 6 else ""
+    pairs = ", ".join(f"{e.a}-{e.b} ({e.link})" for e in topology.weakest[:3]) + (
+        " …" if len(topology.weakest) > 3 else ""
     )
     if topology.weakest:
         lines.append(say("diagnose.picture.weakest", lang, pairs=pairs))
@@ -140,12 +141,13 @@ def topology_svg(diagnosis: Diagnosis, lang: Lang | None = None) -> str:
     near = _nic_spots(topology, [node.id for node in nics], spots)
     title = say("diagnose.picture.title", shown.lang, gpus=len(gpus), nics=len(nics))
     legend = _legend(shown, topology)
+    mark = f"topology-{zlib.crc32(topology.model_dump_json().encode()):08x}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 {500 + 20 * len(legend)}" role="img" '
-        'aria-labelledby="topology-title topology-desc" font-family="system-ui, sans-serif" font-size="13" '
+        f'aria-labelledby="{mark}-title {mark}-desc" font-family="system-ui, sans-serif" font-size="13" '
         'fill="currentColor" style="max-width:100%;height:auto">',
-        f'<title id="topology-title">{escape(title)}</title>',
-        f'<desc id="topology-desc">{escape(". ".join(legend))}</desc>',
+        f'<title id="{mark}-title">{escape(title)}</title>',
+        f'<desc id="{mark}-desc">{escape(". ".join(legend))}</desc>',
     ]
     weak = {(edge.a, edge.b) for edge in topology.weakest}
     for edge in sorted(topology.edges, key=lambda e: -e.rank):
@@ -191,8 +193,8 @@ def _nic_spots(
 
 def _line(edge: Edge, a: tuple[float, float], b: tuple[float, float], weak: bool) -> str:
     wide = link_count(edge.link)
-    width = 1.0 if wide is None else min(5.0, 1.5 + wide / 5)
-    style = 'stroke="#d03434" stroke-dasharray="6 4"' if weak else 'stroke="currentColor"'
+    width = (1.8 if weak else 1.0) if wide is None else min(5.0, 1.5 + wide / 5)
+    style = 'stroke="#e5484d" stroke-dasharray="6 4"' if weak else 'stroke="currentColor"'
     if not weak and wide is None:
         style += ' stroke-dasharray="2 3"'
     opacity = 0.9 if weak or wide is not None or edge.link == "XGMI" else 0.35

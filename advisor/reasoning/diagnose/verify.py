@@ -114,7 +114,7 @@ def _tags(fields: dict[str, Any], name: str, count: int, network: str) -> set[st
         tags.add("multi")
     board = tables.board_of(name) if name else None
     promised = fields.get("nvlink")
-    if promised in {"yes", "partial"} or (promised is None and (board is not None or not name)):
+    if promised != "no":
         tags.add("nvlink")
     if (
         "nvlink" in tags

@@ -15,6 +15,8 @@ _LOCAL_PAIR = re.compile(r" (\d+)(?:\[[^\]]*\])? -> (\d+)(?:\[[^\]]*\])? via (?:
 _HOST_LIST = re.compile(r"\bmpi(?:run|exec)\b.*\s(?:-H|--?host)[ =]([\w.\-:,]+)")
 _VIA_LOCAL = re.compile(r"\bvia (P2P|SHM|direct shared memory|MNNVL)")
 _USING_NETWORK = re.compile(r"Using network (.+?)\s*$")
+_ASSIGNED = re.compile(r"Assigned NET plugin (.+?) to comm")
+_FABRIC = re.compile(r"MNNVL busId \S+ fabric UUID \S+ cliqueId \S+ state (\d)")
 _INIT = re.compile(r"NET/([A-Za-z][\w ]*?)\s?: Using (\[?\S.*)$")
 _HCA = re.compile(r"\[(\d+)\]\s?([\w.\-+]+):(\d+)/(\w+)")
 _HCA_DETAIL = re.compile(r"NET/IB\w*\s?: \[(\d+)\]\s?([\w.\-+]+):[\w.\-]*:(\d+)/(\w+)")
@@ -188,7 +190,7 @@ class NcclReader(Reader):
 
     def _network(self, text: str, host: str, place: Place) -> None:
         reading = self.reading
-        if found := _USING_NETWORK.search(text):
+        if found := _USING_NETWORK.search(text) or _ASSIGNED.search(text):
             reading.using[host] = (found.group(1), place.evidence(found.group(0)))
         if "/OFI" in text or "Libfabric" in text:
             if found := _PROVIDER.search(text):
@@ -230,5 +232,7 @@ class NcclReader(Reader):
             reading.nvls.setdefault(False, place.evidence("NVLS multicast support is not available"))
         elif "NVLS multicast support is available" in text:
             reading.signal("nvls_multicast_ok", place.evidence("NVLS multicast"))
+        if (found := _FABRIC.search(text)) and found.group(1) == "2":
+            reading.signal("fabric_error", place.evidence(found.group(0)))
         if " MNNVL 1" in text:
             reading.signal("mnnvl", place.evidence("MNNVL 1"))

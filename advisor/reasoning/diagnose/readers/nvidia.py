@@ -11,6 +11,8 @@ from .base import Reader, unprefix
 
 _GPU_LINE = re.compile(r"\bGPU (\d+): (.+?)(?:\s*\(UUID: [^)]*\)?)?\s*$")
 _GPU_WORD = re.compile(r"NVIDIA|Tesla|GeForce|Quadro|RTX|GRID|TITAN|AMD|Instinct|\b[ABHLTVP]\d{2,3}\b|\bG[BH]\d{3}\b")
+_DCGM_GPU = re.compile(r"^\s*gpuId (\d+):\s*$")
+_DCGM_LINKS = re.compile(r"^\s*((?:[UDX_] ?){4,})\s*$")
 _LINK_LINE = re.compile(r"\bLink (\d+): (?:<inactive>|([\d.]+) GB/s)")
 _TABLE_NAME = re.compile(
     r"^\s*\|\s+(\d+)\s+((?:NVIDIA|Tesla|GeForce|Quadro|GRID|GH200|A100|H100|RTX)\S*.*?)\s+(?:On|Off)\s*\|"
@@ -25,24 +27,44 @@ _CSV_WIDTH = re.compile(r"pcie\.link\.(gen|width)\.(current|max|gpucurrent|gpuma
 class NvlinkReader(Reader):
     """Per-GPU NVLink lines and GPU names."""
 
-    hints = ("GPU ", "Link ", "inactive", "NVIDIA ", "Tesla ", "Product Name", "device ", "GeForce")
+    hints = (
+        "GPU ",
+        "Link ",
+        "inactive",
+        "NVIDIA ",
+        "Tesla ",
+        "Product Name",
+        "device ",
+        "GeForce",
+        "gpuId ",
+        "U U",
+        "D D",
+        "U D",
+        "D U",
+    )
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
         self._gpu: dict[str, LinkList | None] = {}
-        self._names: dict[str, tuple[int, str, Place]] = {}
+        self._dcgm_gpu: int | None = None
 
     def begin(self) -> None:
         """Forget the GPU of the last file."""
         super().begin()
         self._gpu.clear()
-        self._names.clear()
+        self._dcgm_gpu = None
 
     def feed(self, text: str, place: Place) -> None:
         """Read a GPU heading, a link line or a name."""
         found = _LINK_LINE.search(text)
         if found:
             self._link(text, found, place)
+            return
+        if found := _DCGM_GPU.match(text):
+            self._dcgm_gpu = int(found.group(1))
+            return
+        if self._dcgm_gpu is not None and (found := _DCGM_LINKS.match(text)):
+            self._dcgm(found.group(1).split(), place)
             return
         if "..." in text and "ink" in text:
             for links in self._gpu.values():
@@ -63,6 +85,16 @@ class NvlinkReader(Reader):
         elif "|" in text and (found := _TABLE_NAME.match(unprefix(text)[1])):
             self._name(found.group(2), place)
             self.reading.kind("nvidia-smi")
+
+    def _dcgm(self, marks: list[str], place: Place) -> None:
+        """`dcgmi nvlink -s`: U up, D down, X disabled, _ not there."""
+        links = LinkList(self._dcgm_gpu or 0, "", place.evidence(), closed=True)
+        links.active = {n: 0.0 for n, mark in enumerate(marks) if mark == "U"}
+        links.inactive = {n: place.evidence() for n, mark in enumerate(marks) if mark == "D"}
+        if links.active or links.inactive:
+            self.reading.links.append(links)
+            self.reading.kind("dcgmi nvlink -s")
+        self._dcgm_gpu = None
 
     def _name(self, name: str, place: Place) -> None:
         if not _GPU_WORD.search(name):

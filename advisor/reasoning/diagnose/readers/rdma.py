@@ -23,7 +23,10 @@ _GID_ROW = re.compile(
 )
 _SPEED = re.compile(r"([\d.]+)\s*Gb(?:ps|/sec|/s)?")
 _WIDTH = re.compile(r"(\d+)X")
+_LINK_TYPE = re.compile(r"\bLink type\s*:\s*(IB|Ethernet)\b")
 _SYS_RATE = re.compile(r"^\s*(\d+) Gb/sec \((\d+)X (\w+)\)")
+AMAZON = "0x1d0f"
+"""PCI vendor of EFA devices, which ibv_devinfo lists with an unspecified link layer."""
 _IB_INTERFACE = re.compile(r"^(?:ib|ibp|ibs)\w*\d")
 
 
@@ -43,6 +46,7 @@ class RdmaReader(Reader):
         "DEV     PORT",
         "DEV\tPORT",
         "Infiniband device '",
+        "Link type",
     )
 
     def __init__(self, reading: Reading) -> None:
@@ -98,6 +102,10 @@ class RdmaReader(Reader):
             port = Port("", 0, place.evidence(found.group(0)), state="unknown", tool="sysfs")
             port.rate_gbit_s, port.rate_evidence = float(found.group(1)), place.evidence(found.group(0))
             self._keep(port)
+        elif found := _LINK_TYPE.search(body):
+            port = Port("perftest", 1, place.evidence(found.group(0)), state="Active", tool="perftest")
+            port.layer = "InfiniBand" if found.group(1) == "IB" else "Ethernet"
+            self._keep(port)
         elif prefix in self._device:
             self._field(prefix, body, place)
 
@@ -135,6 +143,11 @@ class RdmaReader(Reader):
         self._idle = 0
         name, value = found.group(1).strip().lower(), found.group(2)
         current = self._port[prefix]
+        if name == "vendor_id" and value.lower() == AMAZON:
+            device = self._device[prefix][0]
+            self.reading.providers.setdefault("efa", place.evidence(body.strip()))
+            self.reading.domains.setdefault(device, place.evidence(body.strip()))
+            return
         if name in {"ca type", "vendor_part_id", "board_id"}:
             device, tool, model = self._device[prefix]
             self._device[prefix] = (device, tool, model or value)

@@ -48,7 +48,7 @@ def test_svg_is_well_formed_and_described(path, lang):
     assert len(root.findall(f"{space}circle")) == len(gpus)
     lines = root.findall(f"{space}line")
     assert len(lines) >= len(gpus) - 1
-    dashed = [line for line in lines if line.get("stroke") == "#d03434"]
+    dashed = [line for line in lines if line.get("stroke") == "#e5484d"]
     assert len(dashed) == len(found.topology.weakest)
 
 
