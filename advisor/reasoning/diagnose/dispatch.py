@@ -12,6 +12,7 @@ from .facts import Reading
 from .lines import Place
 from .readers import READERS, SignalReader
 from .readers.base import Reader
+from .readers.nccl import NcclReader
 
 _MARK = {ord(char): "0" for char in "0123456789abcdef"}
 _SHAPES = 40_000
@@ -30,7 +31,7 @@ class Dispatcher:
         self._hints = [(hint.translate(_MARK), reader) for reader in self.readers for hint in reader.hints]
         self._needles = [(needle.translate(_MARK), number) for number, needle in self._signals.needles()]
         self._known: dict[str, Choice] = {}
-        self._nccl = self.readers[0]
+        self._nccl = next(reader for reader in self.readers if isinstance(reader, NcclReader))
 
     def begin(self) -> None:
         """A new file starts."""
@@ -53,7 +54,7 @@ class Dispatcher:
     def feed(self, text: str, place: Place) -> None:
         """Read one line (colours removed)."""
         if " via " in text and "NCCL INFO" in text and "->" in text:
-            self._nccl.feed(text, place)
+            self._nccl.channel(text, place)
             return
         shape = text.translate(_MARK)
         readers, signals = self._known.get(shape) or self._choose(shape)

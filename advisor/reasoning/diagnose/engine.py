@@ -36,7 +36,7 @@ def read(texts: Texts) -> Reading:
         for raw in lines.split(body) if isinstance(body, str) else body:
             place.number += 1
             place.raw = raw if len(raw) <= MAX_LINE else raw[:MAX_LINE]
-            dispatcher.feed(lines.plain(place.raw), place)
+            dispatcher.feed(lines.plain(raw) if "\x1b" in raw else place.raw, place)
         dispatcher.end()
     return reading
 

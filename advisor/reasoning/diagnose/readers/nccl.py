@@ -14,7 +14,7 @@ _VIA = re.compile(r"\[(send|receive)\] via (?:NET|COLLNET)/([^/\n]+?)/(\d+)")
 _LOCAL_PAIR = re.compile(r" (\d+)(?:\[[^\]]*\])? -> (\d+)(?:\[[^\]]*\])? via (?:P2P|SHM|direct shared)")
 _HOST_LIST = re.compile(r"\bmpi(?:run|exec)\b.*\s(?:-H|--?host)[ =]([\w.\-:,]+)")
 _VIA_LOCAL = re.compile(r"\bvia (P2P|SHM|direct shared memory|MNNVL)")
-_USING_NETWORK = re.compile(r"Using network (.+?)\s*$")
+_USING_NETWORK = re.compile(r"Using (?:internal )?[Nn]etwork (.+?)\s*$")
 _ASSIGNED = re.compile(r"Assigned NET plugin (.+?) to comm")
 _FABRIC = re.compile(r"MNNVL busId \S+ fabric UUID \S+ cliqueId \S+ state (\d)")
 _INIT = re.compile(r"NET/([A-Za-z][\w ]*?)\s?: Using (\[?\S.*)$")
@@ -35,6 +35,8 @@ _NVLS_CHANNELS = re.compile(r"\b(\d+) nvls channels")
 _VERSION = re.compile(r"\b(NCCL|RCCL) version (\d[\w.+\-]*)")
 _PROVIDER = re.compile(r"Selected [Pp]rovider is ([\w;]+)(?:.*?\(found (\d+) nics?\))?")
 _HEADER_RANK = re.compile(r"#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+ on\s+(\S+)\s+device\s+(\d+)")
+LOCAL_LINES = 4_000
+"""Lines on ranks of one node that are kept; a node of 16 GPUs with 32 channels prints 512."""
 _HOST_STOP = {"INFO", "WARN", "http", "https", "tcp"}
 
 
@@ -86,10 +88,10 @@ class NcclReader(Reader):
                 reading.nnodes = max(reading.nnodes or 0, int(found.group(1) or found.group(2)))
             if "NCCL" not in text:
                 return
-        host = self._host_of(text, place)
         if " via " in text and "->" in text:
-            self._channel(text, host, place)
+            self.channel(text, place)
             return
+        host = self._host_of(text, place)
         reading.kinds.setdefault("NCCL log")
         if "nranks" in text or "nRanks" in text:
             self._ranks(text, host, place)
@@ -97,7 +99,7 @@ class NcclReader(Reader):
             ring = [int(rank) for rank in found.group(1).split()]
             if sorted(ring) == list(range(len(ring))):
                 reading.nranks = max(reading.nranks or 0, len(ring))
-        if "NET" in text or "Using network" in text or "HCA" in text:
+        if "NET" in text or "etwork" in text or "HCA" in text:
             self._network(text, host, place)
         if "NVLS" in text or "nvls" in text or "MNNVL" in text:
             self._nvls(text, place)
@@ -157,15 +159,17 @@ class NcclReader(Reader):
 
     def _local(self, text: str, at: int) -> None:
         """Ranks that meet over P2P or shared memory share a node; enough lines are read to join a node's ranks."""
-        if self._local_lines < 4_000 and (found := _LOCAL_PAIR.search(text, 0, at + 20)):
-            self._local_lines += 1
+        self._local_lines += 1
+        if found := _LOCAL_PAIR.search(text, 0, at + 20):
             self.reading.same_node.append((int(found.group(1)), int(found.group(2))))
 
-    def _channel(self, text: str, host: str, place: Place) -> None:
+    def channel(self, text: str, place: Place) -> None:
+        """Read a line that says by which way two ranks are connected: by far the most frequent kind."""
+        host = self._host_of(text, place)
         at = text.find(" via ")
-        if "[send]" not in text and "[receive]" not in text:
+        if self._local_lines < LOCAL_LINES and "[send]" not in text and "[receive]" not in text:
             self._local(text, at)
-        key = (host, text[max(0, at - 10) :])
+        key = (host, text[max(0, at - 2) : at + 40])
         if key in self._seen:
             return
         if len(self._seen) < 200_000:

@@ -39,8 +39,8 @@ def health(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
 
 
 def gpu_missing(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
-    """An odd number of GPUs on a machine that is built of eight."""
-    if reading.gpu_count and reading.gpu_count[0] in {3, 5, 6, 7}:
+    """Seven or five GPUs: no machine is built so, while three and six are sold."""
+    if reading.gpu_count and reading.gpu_count[0] in {5, 7}:
         yield Finding("gpu_missing", reading.gpu_count[1], None, "", {"gpus": reading.gpu_count[0]})
 
 

@@ -145,6 +145,8 @@ def roce_gid(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     devices: dict[str, list[tuple[str, str]]] = {}
     for device, _, gid, version, _ in reading.gids:
         devices.setdefault(device, []).append((gid, version))
+    if not any(version.startswith("v2") for rows in devices.values() for _, version in rows):
+        return
     for device, rows in devices.items():
         if not any(version.startswith("v2") and not gid.lower().startswith("fe80") for gid, version in rows):
             place = next(place for name, _, _, _, place in reading.gids if name == device)

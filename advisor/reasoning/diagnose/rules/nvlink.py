@@ -150,7 +150,7 @@ def nvlink_missing(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
         yield Finding("nvlink_missing", bare[0], level, "", {"gpu": name, "gpus": len(bare)})
         return
     down = [links for links in reading.links if links.inactive and not links.active]
-    if down and len(down) == len(reading.links) and not topo_matrices(reading):
+    if len(down) > 1 and len(down) == len(reading.links) and not topo_matrices(reading):
         evidence = next(iter(down[0].inactive.values()))
         yield Finding("nvlink_missing", evidence, "warning", "", {"gpu": name, "gpus": len(reading.links)})
 

@@ -28,8 +28,9 @@ def p2p_unsupported(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
         bad = [(a, b, cell) for a, b, cell in matrix.pairs() if cell in _REFUSED]
         if bad:
             a, b, cell = bad[0]
+            vague = matrix.view == "p2p:" and {mark for _, _, mark in bad} == {"NS"}
             values = {"pairs": len(bad), "all": sum(1 for _ in matrix.pairs()), "state": cell}
-            yield Finding("p2p_unsupported", matrix.place(a, b), None, "", values)
+            yield Finding("p2p_unsupported", matrix.place(a, b), "info" if vague else None, "", values)
             return
     if evidence := reading.first("p2p_refused"):
         yield Finding("p2p_unsupported", evidence, None, "log", {"pairs": "?", "all": "?", "state": "refused"})
@@ -117,7 +118,8 @@ def topology_hidden_by_vm(reading: Reading, verdict: Verdict) -> Iterator[Findin
     lines = [line for line in reading.graph if line.origin.startswith("GPU/")]
     switched = [line for line in lines if any(device == "NVS" for device, _, _, _ in line.paths)]
     near = [kind for line in lines for device, _, _, kind in line.paths if device == "NET"]
-    if switched and near and not set(near) & {"PIX", "PXB", "PXN", "LOC", "C2C", "P2C"}:
+    coherent = any(kind in {"C2C", "P2C"} for line in lines for _, _, _, kind in line.paths)
+    if switched and near and not coherent and not set(near) & {"PIX", "PXB", "PXN", "LOC"}:
         cards = len({name for line in switched for device, name, _, _ in line.paths if device == "NET"})
         if cards >= 2:
             yield Finding("topology_hidden_by_vm", switched[0].evidence, None, "", {"nics": cards})
