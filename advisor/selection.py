@@ -213,7 +213,7 @@ def assess(
 
     `need_gb` and `have_gb` are of one GPU; None where the job or the GPU is not known well enough.
     """
-    from advisor.reasoning.candidates import evaluate, work_tokens
+    from advisor.reasoning.candidates import Task, evaluate, work_tokens
     from advisor.reasoning.recommend import wanted_of
     from advisor.reasoning.workload import complete
 
@@ -234,7 +234,8 @@ def assess(
         return empty
     offer = offer.model_copy(update={"gpu_memory_gb": offer.gpu_memory_gb or spec.memory_gb})
     sizing = complete(workload, facts)
-    result = evaluate(sizing, offer, spec, nodes, wanted_of(workload), facts)
+    task = Task(sizing, wanted_of(workload, stated_sharding=True), facts)
+    result = evaluate(task, offer, spec, nodes)
     label = f"{gpus}× {offer.gpu} {offer.gpu_memory_gb:g} GB"
     found = {**empty, "label": label, "have_gb": offer.gpu_memory_gb}
     if result is None:

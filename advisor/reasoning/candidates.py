@@ -30,6 +30,8 @@ class Result:
     memory_gb: float
     parts: dict[str, float]
     parallelism: str
+    pace: float | None = None
+    """Tokens a second by which machines are compared; of the training part alone where the whole job is not modelled."""
     tokens_per_s: float | None = None
     step_s: float | None = None
     mfu: float | None = None
@@ -64,8 +66,8 @@ class Candidate:
         """What ranks cost: dollars of the job, or dollars a billion tokens, or dollars an hour where speed is not modelled."""
         if self.cost is not None:
             return self.cost
-        if self.result.tokens_per_s:
-            return self.usd_hour / self.result.tokens_per_s
+        if self.result.pace:
+            return self.usd_hour / self.result.pace
         return self.usd_hour
 
 
@@ -136,6 +138,7 @@ def train_on(task: Task, machine: Machine, memory_gb: float) -> Result | None:
         memory_gb=fit.memory.total,
         parts=fit.memory.parts(),
         parallelism=fit.plan.text() + (", recompute" if fit.job.recompute == "full" else ""),
+        pace=fit.step.tokens / fit.step.seconds,
         tokens_per_s=fit.step.tokens / fit.step.seconds if modelled else None,
         step_s=fit.step.seconds if modelled else None,
         mfu=fit.step.mfu if modelled else None,
@@ -196,6 +199,7 @@ def serve_on(
         memory_gb=sum(parts.values()),
         parts={key: round(value, 3) for key, value in parts.items()},
         parallelism=f"{name} × {replicas}" if replicas > 1 else name,
+        pace=speed.tokens_per_s * used,
         tokens_per_s=speed.tokens_per_s * used,
         comm_share=speed.comm_share,
         ttft_s=speed.ttft_s,

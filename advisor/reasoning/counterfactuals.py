@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from advisor.reasoning.candidates import Candidate, Result, Task, evaluate
 from advisor.reasoning.verdicts import slowdown
-from advisor.reasoning.workload import Sizing
 from knowledge.offer_model import Offer
 
 
@@ -26,13 +25,9 @@ class Links:
     measured: bool = False
 
 
-def rate(result: Result | None, sizing: Sizing) -> float | None:
-    """Speed to compare; jobs whose whole speed is not modelled compare the time lost to traffic."""
-    if result is None:
-        return None
-    if result.tokens_per_s is not None:
-        return result.tokens_per_s
-    return 1.0 - (result.comm_share or 0.0)
+def rate(result: Result | None) -> float | None:
+    """Speed to compare; None where the job does not fit."""
+    return None if result is None else result.pace
 
 
 def reference(candidates: Sequence[Candidate]) -> Candidate | None:
@@ -55,14 +50,14 @@ def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
         offer = _linked(offer)
     with_link = evaluate(task, offer, on.gpu, on.nodes)
     without = evaluate(task, offer, on.gpu, on.nodes, link=False)
-    nvlink = slowdown(rate(with_link, sizing), rate(without, sizing))
+    nvlink = slowdown(rate(with_link), rate(without))
     if sizing.mode == "serve":
         return Links(nvlink, None, on, with_link, without, measured=True)
     nodes = on.nodes if on.nodes > 1 else 2
     net_offer = networked(offer)
     with_net = evaluate(task, net_offer, on.gpu, nodes)
     without_net = evaluate(task, net_offer, on.gpu, nodes, net=False)
-    rdma = slowdown(rate(with_net, sizing), rate(without_net, sizing))
+    rdma = slowdown(rate(with_net), rate(without_net))
     return Links(nvlink, rdma, on, with_link, without, nodes, with_net, without_net, measured=True)
 
 

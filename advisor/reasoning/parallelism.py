@@ -26,7 +26,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Degrees that the user stated."""
+    """Degrees that the user stated. `sharding` is set only where a plan of the user's is checked, not where one is looked for."""
 
     sharding: str | None = None
     tp: int | None = None
@@ -51,6 +51,7 @@ def plans(job: Job, machine: Machine) -> Iterator[Plan]:
     yield Plan(dp=n, sharding="ddp")
     if not adapters:
         yield Plan(dp=n, sharding="zero1")
+        yield Plan(dp=n, sharding="zero2")
     yield Plan(dp=n, sharding="zero3")
     if machine.nodes > 1 and node > 1:
         yield Plan(dp=n, sharding="hsdp", shard_group=node)
@@ -83,11 +84,9 @@ def plans(job: Job, machine: Machine) -> Iterator[Plan]:
 
 
 def allowed(plan: Plan, wanted: Wanted) -> bool:
-    """Whether the plan keeps to what the user stated."""
-    if wanted.sharding and plan.dp > 1:
-        name = "zero3" if wanted.sharding == "fsdp" else wanted.sharding
-        if plan.sharding != name:
-            return False
+    """Whether the plan keeps to the degrees that the user stated ."""
+    if wanted.sharding and plan.dp > 1 and plan.sharding != ("zero3" if wanted.sharding == "fsdp" else wanted.sharding):
+        return False
     return (
         wanted.tp in (None, plan.tp)
         and wanted.pp in (None, plan.pp)

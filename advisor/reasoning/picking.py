@@ -119,8 +119,8 @@ def duration(candidate: Candidate, latency: bool = False) -> float:
         return 1.0 / candidate.result.stream_tokens_per_s
     if candidate.hours is not None:
         return candidate.hours
-    if candidate.result.tokens_per_s:
-        return 1.0 / candidate.result.tokens_per_s
+    if candidate.result.pace:
+        return 1.0 / candidate.result.pace
     gpu = candidate.gpu
     rate = (gpu.fp32_tflops or gpu.bf16_dense_tflops or 1.0) if gpu else 1.0
     return 1.0 / (rate * max(1.0, candidate.gpus))
@@ -145,11 +145,11 @@ def choose(
     pool = sorted(candidates, key=sort_key)
     if not pool:
         return []
-    if constraints.sort in ("price", "price_gpu") or not sizing.speed_modelled or sizing.workload.priority == "cost":
+    if constraints.sort in ("price", "price_gpu") or sizing.mode == "memory" or sizing.workload.priority == "cost":
         ordered = pool
         if constraints.sort == "price_gpu":
             ordered = sorted(pool, key=lambda c: (c.usd_hour / max(c.gpus, 1e-9), sort_key(c)))
-        elif sizing.workload.priority == "cost" and constraints.sort is None and sizing.speed_modelled:
+        elif sizing.workload.priority == "cost" and constraints.sort is None and sizing.mode != "memory":
             ordered = sorted(pool, key=lambda c: (expense(c), sort_key(c)))
         return [("cheapest" if i == 0 else "match", c) for i, c in enumerate(distinct(ordered, limit))]
     if constraints.sort in ("memory", "bandwidth"):
@@ -178,7 +178,10 @@ def choose(
         if len(order) < limit and candidate.offer.offer_id not in used:
             used.add(candidate.offer.offer_id)
             order.append((role, candidate))
-    for candidate in distinct(sorted(pool, key=lambda c: (rank[id(c)], sort_key(c))), limit + len(used)):
+    kinds = {(c.offer.gpu, c.offer.gpu_variant, c.gpus) for _, c in order}
+    ranked = sorted(pool, key=lambda c: (rank[id(c)], sort_key(c)))
+    others = [c for c in ranked if (c.offer.gpu, c.offer.gpu_variant, c.gpus) not in kinds]
+    for candidate in [*distinct(others, limit), *ranked]:
         if len(order) < limit and candidate.offer.offer_id not in used:
             used.add(candidate.offer.offer_id)
             order.append(("match", candidate))
@@ -186,13 +189,13 @@ def choose(
 
 
 def distinct(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """The first rows that differ in seller, GPU or count; then others, in the same order, to fill up."""
+    """The first rows that differ in GPU or count, in the same order; then others, to fill up."""
     seen: set[tuple[object, ...]] = set()
     first: list[Candidate] = []
     rest: list[Candidate] = []
     for candidate in candidates:
         o = candidate.offer
-        key = (o.provider, o.gpu, o.gpu_variant, o.gpu_count)
+        key = (o.gpu, o.gpu_variant, candidate.gpus)
         (rest if key in seen else first).append(candidate)
         seen.add(key)
     if len(first) >= limit:

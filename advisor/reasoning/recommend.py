@@ -140,10 +140,10 @@ def priced(offer: Offer, gpu: GpuSpec | None, result: Result, sizing: Sizing) ->
     return Candidate(offer, gpu, result, usd_hour, hours, usd_hour * hours if hours is not None else None)
 
 
-def wanted_of(workload: Workload) -> Wanted:
-    """Degrees that the user stated."""
+def wanted_of(workload: Workload, *, stated_sharding: bool = False) -> Wanted:
+    """Degrees that the user stated; the sharding too where it is the user's plan that is checked."""
     return Wanted(
-        sharding=workload.sharding,
+        sharding=workload.sharding if stated_sharding else None,
         tp=workload.tensor_parallel,
         pp=workload.pipeline_parallel,
         ep=workload.expert_parallel,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from advisor.answer import Verdict
 
 YES_FROM = 1.25
@@ -19,11 +17,14 @@ def verdict(slowdown: float | None) -> Verdict:
     return "yes" if slowdown >= YES_FROM else "helpful"
 
 
-def slowdown(with_link: float | None, without: float | None, limits: Mapping[str, float] | None = None) -> float | None:
-    """Speed with the link over speed without it, never below 1. Infinite (does not run without it) is reported as 10."""
-    cap = (limits or {}).get("cap", 10.0)
+IMPOSSIBLE = 100.0
+"""Reported where the job does not run at all without the link, and the most that is reported otherwise."""
+
+
+def slowdown(with_link: float | None, without: float | None) -> float | None:
+    """Speed with the link over speed without it, at least 1; None where the job does not run even with it."""
     if not with_link:
         return None
     if not without:
-        return cap
-    return max(1.0, min(cap, with_link / without))
+        return IMPOSSIBLE
+    return max(1.0, min(IMPOSSIBLE, with_link / without))

@@ -52,6 +52,8 @@ def pace(result: Result | None, lang: Lang) -> str:
     """Step time, or tokens a second for serving."""
     if result is None:
         return "–"
+    if result.step_s is None and result.tokens_per_s is None and result.pace:
+        return say("tokens", lang, value=result.pace)
     if result.step_s is not None:
         return say("seconds", lang, value=result.step_s)
     if result.tokens_per_s is not None:
@@ -65,6 +67,10 @@ def reasons(sizing: Sizing, links: Links, fewest: Candidate | None, lang: Lang) 
     if fewest is not None:
         lines.append(memory_line(sizing, fewest, lang))
     shape = sizing.shape
+    stated = sizing.workload.sharding
+    if shape is not None and sizing.mode == "train" and stated in ("ddp", "zero1", "zero2"):
+        name = {"ddp": "DDP", "zero1": "ZeRO-1", "zero2": "ZeRO-2"}[stated]
+        lines.append(say("memory.whole_weights", lang, name=name, gb=2.0 * shape.params / 1e9))
     if shape is not None and shape.is_moe:
         lines.append(say("memory.moe", lang, total=shape.params / 1e9, active=shape.active / 1e9))
     if sizing.mode == "memory":
@@ -356,7 +362,7 @@ def why_not(chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, lang: Lang
         slower = duration(other) / duration(first)
         if dearer > 0.05:
             lines.append(say("whynot.dearer", lang, other=label(other), percent=dearer))
-        elif slower > 1.05 and sizing.speed_modelled:
+        elif slower > 1.05 and sizing.mode != "memory":
             lines.append(say("whynot.slower", lang, other=label(other), factor=slower))
         else:
             lines.append(say("whynot.close", lang, other=label(other)))
@@ -375,7 +381,7 @@ def flips(
         return ()
     lines = []
     first = chosen[0][1]
-    if len(chosen) > 1 and sizing.speed_modelled and constraints.sort is None:
+    if len(chosen) > 1 and sizing.mode != "memory" and constraints.sort is None:
         pool = [candidate for _, candidate in chosen]
         score = scores(pool)
         second = min(range(1, len(pool)), key=lambda i: score[i])
@@ -406,7 +412,7 @@ def capacity(sizing: Sizing, candidate: Candidate) -> int:
 
 def formula(sizing: Sizing, constraints: Constraints, lang: Lang) -> str:
     """The ranking formula, as printed."""
-    by_price = constraints.sort in ("price", "price_gpu") or not sizing.speed_modelled
+    by_price = constraints.sort in ("price", "price_gpu") or sizing.mode == "memory"
     return say("formula.price" if by_price else "formula.score", lang)
 
 
