@@ -13,6 +13,8 @@ _TRAINING_ONLY = (
 )  # fmt: skip
 _SERVING_ONLY = ("concurrency", "input_tokens", "output_tokens", "requests_per_s", "priority")
 _ADAPTERS = {"lora", "qlora"}
+_OTHER_MODELS = {"video", "render", "hpc", "embeddings"}
+"""Jobs of these kinds run no model of the job before."""
 _COUNTS = ("gpu_count", "min_gpus", "max_gpus", "gpus_per_node", "nodes")
 
 
@@ -41,10 +43,20 @@ def merge_workload(
             marks.pop(name, None)
     values |= fields
     marks |= sources
+    if kind is None and "params_b" in fields:
+        values["kind"] = _dense_or_not(new_kind, values)
     job = Workload.model_validate({**values, "sources": marks})
     before = old.model_dump()
     after = job.model_dump()
     return job, [name for name in after if name != "sources" and after[name] != before[name]]
+
+
+def _dense_or_not(kind: str, values: dict[str, Any]) -> str:
+    """A mixture of experts replaced by a dense model, or the other way round, is served and trained as what it is."""
+    sparse = (values.get("active_params_b") or values["params_b"]) < 0.8 * values["params_b"]
+    if sparse:
+        return {"inference": "moe_inference", "full_ft": "moe_train"}.get(kind, kind)
+    return {"moe_inference": "inference", "moe_train": "full_ft"}.get(kind, kind)
 
 
 def _dropped(old: str, new: str) -> list[str]:
@@ -59,6 +71,8 @@ def _dropped(old: str, new: str) -> list[str]:
         names += ["sharding", "tensor_parallel", "pipeline_parallel", "expert_parallel", "offload"]
     if {old, new} & {"render", "hpc", "video", "diffusion_train"}:
         names += ["memory_gb", "independent_jobs"]
+    if new in _OTHER_MODELS or old in _OTHER_MODELS:
+        names += ["model", "params_b", "active_params_b"]
     return names
 
 
@@ -72,7 +86,8 @@ def merge_constraints(
     if job_changed:
         for name in _COUNTS:
             values[name] = None
-    if fields.keys() & {"gpu_count", "min_gpus", "max_gpus", "nodes", "gpus_per_node"}:
+    fields = _with_nodes(old, fields)
+    if fields.keys() & set(_COUNTS):
         for name in _COUNTS:
             values[name] = None
     if "nodes" in fields and fields["nodes"] and fields["nodes"] > 1:
@@ -81,6 +96,8 @@ def merge_constraints(
         values["gpu_variants"] = ()
     if "gpus" in fields and not added and "min_gpu_memory_gb" not in fields:
         values["min_gpu_memory_gb"] = None
+    if added:
+        fields = _places_together(values, fields)
     for name, value in fields.items():
         if added and isinstance(value, tuple) and values.get(name):
             value = tuple(dict.fromkeys([*values[name], *value]))
@@ -89,6 +106,26 @@ def merge_constraints(
     merged = Constraints.model_validate(values)
     before, after = old.model_dump(), merged.model_dump()
     return merged, [name for name in after if after[name] != before[name]]
+
+
+def _with_nodes(old: Constraints, fields: dict[str, Any]) -> dict[str, Any]:
+    """ "two nodes" after "8x H100" is two machines of eight."""
+    nodes, each = fields.get("nodes"), old.gpus_per_node or (old.gpu_count if not old.nodes else None)
+    if not nodes or not each or "gpu_count" in fields:
+        return fields
+    return {**fields, "gpus_per_node": each, "gpu_count": each * nodes}
+
+
+def _places_together(values: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """Countries and groups of countries stand in one list where they are alternatives ("Japan, and Europe is fine too")."""
+    if not (fields.get("regions") or fields.get("countries")):
+        return fields
+    old = (*values["regions"], *values["countries"])
+    new = (*fields.get("regions", ()), *fields.get("countries", ()))
+    if not values["regions"] and not fields.get("regions"):
+        return fields
+    values["regions"], values["countries"] = (), ()
+    return {**fields, "regions": tuple(dict.fromkeys([*old, *new])), "countries": ()}
 
 
 def _settle(values: dict[str, Any], fields: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ def detect(text: str) -> Literal["ja", "en", "unknown"]:
     ends_ja = bool(re.search(r"[\u3041-\u30ff\u4e00-\u9fff][\s。?!?…ー~.]*$", text))
     if kana + han >= 2 and (kana + 0.5 * han) >= _JA_SHARE * latin:
         return "ja"
-    return "ja" if ends_ja and kana >= 2 else "en" if latin >= 3 else "ja"
+    return "ja" if ends_ja and kana else "en" if latin >= 3 else "ja"
 
 
 def asked_for(text: str) -> Lang | None:

@@ -52,8 +52,11 @@ class Money:
     quantities: tuple[Quantity, ...]
 
 
-def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: bool) -> Money:
-    """Caps and budgets of the normalised text. `gpu_count` and `names_gpu` tell a price for one GPU from one for a machine."""
+def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: bool, usual: str | None = None) -> Money:
+    """Caps and budgets of the normalised text. `gpu_count` and `names_gpu` tell a price for one GPU from one for a machine.
+
+    `usual` is the field that the conversation has spoken of so far; an amount with no scope of its own ("100円なら") is of it.
+    """
     fields: dict[str, float] = {}
     read: list[Quantity] = []
     fx: Fx | None = None
@@ -73,7 +76,7 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
             scope, value = "hour", value / HOURS_A_DAY
         if scope == "hour":
             scope = _hour_scope(value, text, gpu_count, names_gpu)
-        field = _FIELDS[scope]
+        field = _FIELDS.get(scope) or usual or "budget_usd"
         fields[field] = min(value, fields.get(field, value))
         read.append(
             Quantity(text=match.group(0).strip(), meaning=field, value=value, start=match.start(), end=match.end())
@@ -118,7 +121,7 @@ def _scope(before: str, after: str, text: str) -> str:
         return "total"
     if near("per_gpu_hour_any", text):
         return "gpu_hour"
-    return "total"
+    return "unsaid"
 
 
 def _hour_scope(value: float, text: str, gpu_count: int | None, names_gpu: bool) -> str:

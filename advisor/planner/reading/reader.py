@@ -38,6 +38,16 @@ _NUMBER_FIELDS = (
     "seq_len", "micro_batch", "global_batch_seqs", "tokens", "images", "concurrency", "tensor_parallel", "pipeline_parallel",
     "expert_parallel", "context_parallel", "lora_rank", "input_tokens", "output_tokens", "requests_per_s",
 )  # fmt: skip
+_CHANGING = {
+    *_NUMBER_FIELDS,
+    "deadline_hours",
+    "users",
+    "min_gpu_memory_gb",
+    "job_memory_gb",
+    "jobs",
+    "frames",
+    "limit",
+}
 _WHOLE = {
     "seq_len", "micro_batch", "global_batch_seqs", "concurrency", "tensor_parallel", "pipeline_parallel", "expert_parallel",
     "context_parallel", "lora_rank", "input_tokens", "output_tokens",
@@ -101,8 +111,8 @@ def _read(
     if kind in (None, "inference") and any(q.meaning == "audio_hours" for q in numbers):
         kind = "batch_inference"
     hard = gpu_fields(gpus)
-    counts = count_fields(norm, gpus, lang)
-    money = read_money(norm, lexicon.rate, counts.get("gpu_count"), any(g.gpu for g in gpus))
+    counts = count_fields(norm, gpus, lang) or _bare_count(norm, before)
+    money = read_money(norm, lexicon.rate, counts.get("gpu_count"), any(g.gpu for g in gpus), _usual_money(before))
     places = place_fields(norm, lexicon, lang)
     spot = False if says("spot_no", norm) else True if says("spot_yes", norm) else None
     sort = next((hit.value for hit in hits("sort", norm)), None)
@@ -115,7 +125,8 @@ def _read(
         has_hardware=bool(wanted or known_types or unknown_types),
         has_limits=limits,
         price_cap=bool(money.fields),
-        changed=_clears(norm)
+        changed=any(q.meaning in _CHANGING for q in numbers)
+        or _clears(norm)
         or bool(kind or model or money.fields or places or spot is not None or sort or counts or method or wanted),
         follows=before is not None,
         pasted=log is not None,
@@ -205,6 +216,29 @@ def _same_family(
     return ModelMention(found, found.name, found.params_b, found.active_params_b, model.start, model.end)
 
 
+_BARE_COUNT = re.compile(
+    r"^\W*(?:ok|and|or|so|then|what about|how about|what if|with|make it|じゃあ|では)?,?\s*(\d{1,5})"
+    r"(?:\s?(?:instead|then|だと|なら|にしたら|にして))?[\s?.!。]*$"
+)
+
+
+def _bare_count(norm: str, before: Reading | None) -> dict[str, int]:
+    """ "128 instead" after a number of GPUs is another number of GPUs."""
+    match = _BARE_COUNT.match(norm)
+    if match is None or before is None or before.constraints.gpu_count is None or int(match.group(1)) < 1:
+        return {}
+    return {"gpu_count": int(match.group(1))}
+
+
+def _usual_money(before: Reading | None) -> str | None:
+    """The one money limit that the conversation has, or None."""
+    if before is None:
+        return None
+    names = ("max_price_usd_gpu_hour", "max_price_usd_hour", "budget_usd_month", "budget_usd")
+    present = [name for name in names if getattr(before.constraints, name) is not None]
+    return present[0] if len(present) == 1 else None
+
+
 def _default(model: ModelMention | None, lexicon: Lexicon) -> ModelMention | None:
     """The model that a family's bare name mostly stands for, or None."""
     if model is None or model.model is not None or model.params_b is not None:
@@ -292,6 +326,9 @@ def _numbered(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> di
         limit = next((q.value for q in numbers if q.meaning == name), None)
         if limit is not None and limit <= 1e6:
             fields[name] = limit
+    rows = next((q.value for q in numbers if q.meaning == "limit"), None)
+    if rows is not None and 1 <= rows <= 100:
+        fields["limit"] = int(rows)
     per_node = next((q.value for q in numbers if q.meaning == "gpus_per_node"), None)
     if per_node and 1 <= per_node <= 1000:
         fields["gpus_per_node"] = int(per_node)
