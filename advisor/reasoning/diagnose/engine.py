@@ -107,6 +107,9 @@ def _summary(reading: Reading, found: verdict.Verdict, problems: list[Problem], 
     ]
     if found.gpudirect != "unknown":
         parts.append(say(f"diagnose.summary.gpudirect.{found.gpudirect}", lang))
+    if verdict.over_xgmi(reading):
+        parts[0] = say("diagnose.summary.xgmi", lang)
+        parts.append(say("diagnose.summary.xgmi_pair", lang))
     mesh = picture.direct_mesh_links(reading)
     if mesh:
         parts.append(say("diagnose.summary.direct_mesh", lang, links=mesh))

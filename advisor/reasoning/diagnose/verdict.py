@@ -95,6 +95,15 @@ def _reaches_all(links: set[str], gpus: int) -> bool:
     return any(link.startswith("NVS") for link in links) or len(links) >= gpus - 1
 
 
+def over_xgmi(reading: Reading) -> bool:
+    """Whether AMD's own links join all GPUs shown."""
+    for matrix in reading.matrices:
+        if matrix.view == "rocm:type":
+            cells = [cell for _, _, cell in matrix.pairs()]
+            return bool(cells) and all(cell == "XGMI" for cell in cells)
+    return False
+
+
 def _merge(states: list[str]) -> YesPartialNo:
     if all(state == states[0] for state in states):
         return states[0]  # type: ignore[return-value]

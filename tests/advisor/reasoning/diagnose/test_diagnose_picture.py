@@ -60,3 +60,17 @@ def test_without_a_matrix_there_is_no_picture():
 def test_ranks_follow_speed():
     order = ["NV18", "NV12", "NV4", "XGMI", "PIX", "PXB", "PHB", "NODE", "SYS"]
     assert sorted(order, key=link_rank) == order
+
+
+def test_infinity_fabric_is_not_called_missing_nvlink():
+    english = run_files([CASES / "rocm-xgmi-eight.txt"])
+    assert (
+        english.nvlink == "no" and "Infinity Fabric" in english.summary and "There is no NVLink" not in english.summary
+    )
+    assert "Infinity Fabric" in run_files([CASES / "rocm-xgmi-eight.txt"], "ja").summary
+    assert "Infinity Fabric" not in run_files([CASES / "rocm-pcie-two-sockets.txt"]).summary
+
+
+def test_four_gpus_joined_directly_are_explained():
+    found = run_files([CASES / "nvlink-direct-mesh-four.txt"])
+    assert "6 links each" in found.summary and found.problems == ()
