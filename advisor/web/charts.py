@@ -140,6 +140,7 @@ def speed_by_nodes(series: Any, lang: str) -> Chart | None:
             data.append(
                 {
                     "type": "scatter",
+                    "mode": "lines",
                     "x": [*row["nodes"], *reversed(row["nodes"])],
                     "y": [*row["high"], *reversed(row["low"])],
                     "fill": "toself",

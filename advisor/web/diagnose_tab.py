@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from advisor.answer import Lang
 from advisor.errors import AdvisorError
+from advisor.reasoning.diagnose import topology_svg
 from advisor.web import render
+from advisor.web.pictures import safe_svg
 from advisor.web.words import Labels, word
+from knowledge.errors import KnowledgeError
+
+if TYPE_CHECKING:
+    from advisor.reasoning.diagnose import Diagnosis, VerifyPlan
 
 MAX_PASTE = 2_000_000
 """Characters read in one go; NCCL logs of large jobs stay under it."""
@@ -31,26 +37,27 @@ def read_texts(pasted: str, paths: list[str] | None, lang: str) -> dict[str, str
     return texts
 
 
-def picture(svg: str | None) -> str | None:
-    """An SVG as an image address: inside an image nothing in it can run."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode() if svg else None
+def diagnosis_html(diagnosis: Diagnosis, lang: str) -> str:
+    """A diagnosis: the link facts, the problems with their evidence and what to do, the promise, the picture."""
+    picture = safe_svg(topology_svg(diagnosis)) if diagnosis.topology else None
+    return render.render("diagnosis", lang, d=diagnosis, picture=picture, tones=render.TONES)
 
 
-def diagnosis_html(diagnosis: Any, lang: str) -> str:
-    """A diagnosis: what was read, the link facts, the problems with their evidence and what to do."""
-    return render.render(
-        "diagnosis", lang, d=diagnosis, picture=picture(getattr(diagnosis, "topology_svg", None)), tones=render.TONES
-    )
+def verify_html(plan: VerifyPlan, lang: str) -> str:
+    """The commands for the first minutes on an instance type, with what they should print, and as a script."""
+    return render.render("verify", lang, plan=plan)
 
 
-def diagnose(advisor: Any, pasted: str, paths: list[str] | None, instance_type: str, lang: str) -> str:
-    """What the tab shows for an input; the empty state where there is none."""
+def diagnose(advisor: Any, pasted: str, paths: list[str] | None, instance_type: str, lang: Lang) -> str:
+    """What the tab shows for an input: a diagnosis, or what to check on the named type; the empty state for neither."""
     texts = read_texts(pasted, paths, lang)
-    if not texts:
+    kind = instance_type.strip()[:200]
+    if not texts and not kind:
         return render.render("empty", lang, kind="diagnose")
     try:
-        return diagnosis_html(advisor.diagnose(texts, lang, instance_type.strip() or None), lang)
-    except AdvisorError as error:
+        shown = diagnosis_html(advisor.diagnose(texts, lang, kind or None), lang) if texts else ""
+        return shown + (verify_html(advisor.engine.verify(kind, lang), lang) if kind else "")
+    except (AdvisorError, KnowledgeError) as error:
         return render.render("notice", lang, text=str(error))
 
 
@@ -95,7 +102,7 @@ def build_diagnose(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, 
         with gr.Column(scale=6, min_width=320):
             result = gr.HTML(elem_id="diagnosis")
 
-    def run(text: str | None, paths: list[str] | None, kind: str | None, lang: str) -> str:
+    def run(text: str | None, paths: list[str] | None, kind: str | None, lang: Lang) -> str:
         return diagnose(advisor, text or "", paths, kind or "", lang)
 
     quiet: dict[str, Any] = {

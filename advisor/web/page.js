@@ -100,8 +100,22 @@
       if (button) button.click();
     }, 60);
   };
+  /* A tab's button; on a narrow page Gradio moves the last tabs into a menu, in the same order. */
+  const TABS = {
+    page: ["ask", "offers", "diagnose", "guide", "about"],
+    tab: ["picks", "compare", "charts", "assumptions", "sources"],
+  };
+  const tabButton = (id) => {
+    const shown = by(`${id}-button`);
+    if (shown) return shown;
+    const [kind, name] = id.split("-");
+    const wrapper = document.querySelector(`#${kind === "page" ? "pages" : "result-tabs"} > .tab-wrapper`);
+    if (!wrapper) return null;
+    const inRow = wrapper.querySelectorAll("[role=tab]").length;
+    return wrapper.querySelectorAll(".overflow-dropdown button")[TABS[kind].indexOf(name) - inRow] || null;
+  };
   const openTab = (id) => {
-    const button = by(`${id}-button`);
+    const button = tabButton(id);
     if (button) button.click();
     return Boolean(button);
   };
@@ -312,7 +326,6 @@
   }
 
   const isTyping = (node) => node && (node.isContentEditable || /^(input|textarea|select)$/i.test(node.tagName));
-  const PAGES = ["ask", "offers", "diagnose", "guide", "about"];
   document.addEventListener("keydown", (event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey) return;
     if (event.key === "Escape") {
@@ -321,10 +334,10 @@
     } else if (event.key === "/" && !isTyping(event.target)) {
       event.preventDefault();
       openTab("page-ask");
-      if (composer()) composer().focus();
+      setTimeout(() => composer() && composer().focus(), 60);
     } else if (event.altKey && /^Digit[1-5]$/.test(event.code)) {
       event.preventDefault();
-      openTab(`page-${PAGES[Number(event.code.slice(5)) - 1]}`);
+      openTab(`page-${TABS.page[Number(event.code.slice(5)) - 1]}`);
     } else if (event.altKey && event.code === "KeyN") {
       event.preventDefault();
       newChat();
@@ -339,6 +352,8 @@
   const repair = () => {
     const chat = document.querySelector("#chat [role=log]");
     if (chat && !chat.hasAttribute("tabindex")) chat.setAttribute("tabindex", "0");
+    const examples = document.querySelector("#chat .examples[role=list]");
+    if (examples) examples.setAttribute("role", "group");
   };
 
   /* A phone shows its number keys for amounts. */
@@ -359,6 +374,7 @@
     drawHistory();
     new MutationObserver(() => {
       if (by("history-items") && !by("history-items").children.length) drawHistory();
+      repair();
     }).observe(document.body, { childList: true, subtree: true });
     repair();
     const asked = new URLSearchParams(location.search).get("q");

@@ -14,7 +14,7 @@ SANS = (
     "Noto Sans CJK JP",
     "sans-serif",
 )
-MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Noto Sans Mono CJK JP", "monospace")
+MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "DejaVu Sans Mono", "Noto Sans Mono CJK JP", "monospace")
 
 
 def make_theme() -> Any:

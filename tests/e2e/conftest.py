@@ -105,13 +105,19 @@ class Visitor:
             self.page.wait_for_timeout(50)
 
     def panel(self, name: str) -> None:
-        self.page.click(f"#tab-{name}-button")
+        self._open("result-tabs", f"tab-{name}", ("picks", "compare", "charts", "assumptions", "sources").index(name))
 
     def tab(self, name: str) -> None:
-        button = self.page.locator(f"#page-{name}-button")
-        if not button.is_visible():
-            self.page.locator("#pages .overflow-menu > button").first.click()
-        button.first.click()
+        self._open("pages", f"page-{name}", ("ask", "offers", "diagnose", "guide", "about").index(name))
+
+    def _open(self, tabs: str, tab_id: str, index: int) -> None:
+        """Click a tab, out of the menu of further tabs where the page is too narrow for it."""
+        button = self.page.locator(f"#{tab_id}-button")
+        if button.count() == 0:
+            in_row = self.page.locator(f"#{tabs} > .tab-wrapper [role=tab]").count()
+            self.page.locator(f"#{tabs} > .tab-wrapper .overflow-menu > button").click()
+            button = self.page.locator(f"#{tabs} > .tab-wrapper .overflow-dropdown button").nth(index - in_row)
+        button.click()
 
     def text(self, selector: str) -> str:
         return self.page.locator(selector).first.inner_text()

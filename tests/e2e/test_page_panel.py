@@ -104,7 +104,10 @@ def test_diagnose_shows_facts_problems_and_the_picture(visit):
     visitor.page.wait_for_selector("#diagnosis .problem")
     assert "NVLINK_MISSING" in visitor.text("#diagnosis")
     assert "<script>" in visitor.text("#diagnosis pre")
-    assert visitor.page.locator("#diagnosis .topology img").get_attribute("src").startswith("data:image/svg+xml")
+    assert "GPU1" in visitor.page.locator("#diagnosis .topology svg").inner_html()
+    visitor.page.fill("#diagnose-instance input, #diagnose-instance textarea", "p5.48xlarge")
+    visitor.page.click("#diagnose-go")
+    visitor.page.wait_for_selector("#diagnosis .verify pre")
     assert visitor.page.evaluate("window.hacked === undefined")
 
 

@@ -22,6 +22,8 @@ from advisor.answer import (
     TextDelta,
     Workload,
 )
+from advisor.reasoning.diagnose import verify_plan
+from advisor.reasoning.diagnose.model import Diagnosis, Edge, Evidence, Node, Problem, Topology
 from knowledge.offers import Offer, OfferFilter
 
 HOSTILE = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>${window.hacked=1}{{hacked}}"
@@ -301,22 +303,33 @@ class FakeAdvisor:
         def estimate(request: dict[str, Any]) -> dict[str, Any]:
             return {"memory_gb_per_gpu": 61.3, "low": 50.0, "high": 70.0, "asked": request}
 
-        return SimpleNamespace(estimate=estimate)
+        def verify(instance_type: str, lang: str) -> Any:
+            return verify_plan(instance_type, lang)
 
-    def diagnose(self, texts: dict[str, str], lang: str, instance_type: str | None = None) -> Any:
+        return SimpleNamespace(estimate=estimate, verify=verify)
+
+    def diagnose(self, texts: dict[str, str], lang: str, instance_type: str | None = None) -> Diagnosis:
         name, text = next(iter(texts.items()))
-        svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 80"><rect width="60" height="30" fill="#76b900"/></svg>'
-        problem = SimpleNamespace(
+        problem = Problem(
             code="NVLINK_MISSING",
             severity="warning",
-            evidence=SimpleNamespace(file=name, line=2, text=text.splitlines()[0] if text else ""),
+            title="Some pairs have no NVLink",
+            evidence=Evidence(file=name, line=2, text=text.splitlines()[0] if text else ""),
             explanation="GPU 0 and GPU 1 talk over PCIe.",
             action="Ask for an SXM instance.",
         )
-        return SimpleNamespace(
-            kinds=("topo -m",), nvlink="partial", nvlink_pairs=((0, 1),), transport="socket", rdma="no", gpudirect="unknown",
-            problems=(problem,), summary="Two of four GPUs are joined by NVLink.", topology_svg=svg,
-        )  # fmt: skip
+        gpus = tuple(Node(id=f"GPU{i}", kind="gpu", label=f"GPU{i}") for i in range(2))
+        return Diagnosis(
+            lang=lang,
+            kinds=("topo -m",),
+            nvlink="partial",
+            nvlink_pairs=((0, 1),),
+            transport="socket",
+            rdma="no",
+            problems=(problem,),
+            summary="Two of four GPUs are joined by NVLink.",
+            topology=Topology(nodes=gpus, edges=(Edge(a="GPU0", b="GPU1", link="NV12", rank=0, gb_s=600.0),)),
+        )
 
     def health(self) -> dict[str, Any]:
         return {"status": "ok", "offers": len(self.offers.rows), "passages": 3, "offers_as_of": "2026-06-01"}
