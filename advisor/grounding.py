@@ -22,8 +22,8 @@ MONEY = re.compile(
 )
 UNIT = {"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "万": 1e4, "億": 1e8, "": 1.0}
 INSTANCE = re.compile(
-    r"(?<![\w./-])(?:[a-z]{1,2}\d+[a-z0-9]*(?:-[a-z0-9]+)?\.(?:metal|\d*x?large)[a-z0-9-]*|Standard_\w+|a[234]x?-\w+-\d+g(?:-\w+)?|"
-    r"(?:BM|VM)\.GPU\S*[\w]|gpu_\d+x_\w+|g2-standard-\d+)(?![\w])"
+    r"(?<![A-Za-z0-9_./-])(?:[a-z]{1,2}\d+[a-z0-9]*(?:-[a-z0-9]+)?\.(?:metal|\d*x?large)[a-z0-9-]*|Standard_[A-Za-z0-9_]+|a[234]x?-[a-z0-9]+-\d+g(?:-[a-z0-9]+)?|"
+    r"(?:BM|VM)\.GPU[A-Za-z0-9_.-]*|gpu_\d+x_[a-z0-9_]+|g2-standard-\d+)(?![A-Za-z0-9_])"
 )
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 NEGATION = re.compile(
@@ -102,7 +102,7 @@ def _contradicted(unit: str, known: Mapping[str, LinkFact]) -> str | None:
     lower = unit.lower()
     negated = bool(NEGATION.search(unit))
     for name, fact in known.items():
-        if not re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", lower):
+        if not re.search(rf"(?<![a-z0-9.-]){re.escape(name)}(?![a-z0-9-])", lower):
             continue
         if "nvlink" in lower and (
             (fact.nvlink == "no" and not negated) or (fact.nvlink == "yes" and _denies(lower, "nvlink"))

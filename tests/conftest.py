@@ -27,3 +27,25 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real inputs is not beside the project")
     return folder
+
+
+@pytest.fixture(scope="session")
+def built_home(tmp_path_factory) -> Path:
+    """A home with the shipped knowledge built once for all tests that only read it."""
+    from advisor.engine import Engine
+    from advisor.settings import Settings
+
+    home = tmp_path_factory.mktemp("built")
+    engine = Engine(Settings(home=home))
+    assert engine.passages.count > 0
+    assert engine.offers.count > 0
+    return home
+
+
+@pytest.fixture(scope="session")
+def advisor(built_home):
+    """The built-in planner over the shipped knowledge."""
+    from advisor.conversation import build_advisor
+    from advisor.settings import Settings
+
+    return build_advisor(Settings(home=built_home))

@@ -8,8 +8,8 @@ from typing import Any
 
 from advisor.answer import Citation
 
-_SENTENCE = re.compile(r"[^。！？\n]+[。！？]?|\n")
-_SENTENCE_EN = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d])")
+_SENTENCE = re.compile(r"[^。！？]+[。！？]?")
+_SENTENCE_EN = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d\u3040-\u30ff\u4e00-\u9fff])")
 _MARK = re.compile(r"\[(\d{1,2})\]")
 MAX_QUOTE = 300
 
@@ -45,10 +45,9 @@ def is_prose(block: str) -> bool:
 
 
 def sentences(block: str) -> list[str]:
-    """The sentences of a paragraph, each a verbatim part of it."""
-    if re.search(r"[\u3040-\u30ff]", block):
-        return [s.strip() for s in _SENTENCE.findall(block) if s.strip()]
-    return [s.strip() for line in block.splitlines() for s in _SENTENCE_EN.split(line) if s.strip()]
+    """The sentences of a paragraph, Japanese or English, each a verbatim part of it."""
+    pieces = [piece for line in block.splitlines() for piece in _SENTENCE_EN.split(line)]
+    return [s.strip() for piece in pieces for s in _SENTENCE.findall(piece) if s.strip()]
 
 
 def overlap(text: str, query_tokens: Iterable[str]) -> float:
