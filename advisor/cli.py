@@ -305,18 +305,10 @@ def main() -> None:
 
 
 def _run() -> int:
-    import click
-
     try:
         result = app(standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        typer.echo(error.format_message())
-        return 2
-    except click.ClickException as error:
-        typer.echo(f"advisor: {error.format_message()} (see advisor --help)", err=True)
-        return 2
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         typer.echo("advisor: stopped", err=True)
         return 1
     except BadRequest as error:
@@ -329,8 +321,20 @@ def _run() -> int:
         sys.stderr.close()
         return 1
     except Exception as error:  # the last line of defence: one line for the person, never a traceback
+        if hasattr(error, "format_message"):
+            return _usage(error)
         typer.echo(f"advisor: {type(error).__name__}: {error}", err=True)
         return 1
+
+
+def _usage(error: Any) -> int:
+    """A command line that was not understood: help where nothing was given, else one line."""
+    message = error.format_message().strip()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(message)
+    else:
+        typer.echo(f"advisor: {' '.join(message.split())} (see advisor --help)", err=True)
+    return 2
 
 
 if __name__ == "__main__":
