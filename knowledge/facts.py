@@ -143,10 +143,12 @@ def _model(row: Mapping[str, str]) -> ModelSpec:
 
 _DECORATION = {
     "instruct", "chat", "it", "base", "hf", "preview", "model", "pretrain", "pretrained", "class", "dense", "generic",
+    "meta", "google", "alibaba", "nvidia", "microsoft", "openai", "メタ", "グーグル", "アリババ",
     "fp8", "fp16", "bf16", "int8", "int4", "nf4", "awq", "gptq", "gguf", "mxfp4", "nvfp4", "4bit", "8bit", "モデル",
 }  # fmt: skip
 _SIZE = re.compile(r"(?P<n>\d+(?:\.\d+)?)(?P<u>[bmt])(?![a-z])")
 _ACTIVE = re.compile(r"\ba(?P<n>\d+(?:\.\d+)?)(?P<u>[bm])\b|active[^\d]*(?P<n2>\d+(?:\.\d+)?)b")
+_SIZED = re.compile(r"a?\d+(?:\.\d+)?[bmt]")
 _UNITS = {"m": 1e-3, "b": 1.0, "t": 1e3}
 
 
@@ -234,16 +236,18 @@ class Facts:
         parts = _parts(name)
         if parts and (found := self._by_parts.get(parts)):
             return found
-        if len(parts) >= 2 and any(part[0].isalpha() for part in parts):
+        named = [part for part in parts if not _SIZED.fullmatch(part)]
+        if named and any(part[0].isalpha() for part in named):
             wider = {
                 model.name: model
                 for key, model in self._by_parts.items()
-                if parts <= key and len(key) - len(parts) <= 2
+                if len(key) - len(parts) <= 2 and all(part in key or "a" + part in key for part in parts)
             }
-            sized = [part for part in parts if _SIZE.fullmatch(part)]
-            if wider and (sized or len(wider) == 1):
+            sized = len(named) < len(parts)
+            sizes = {round(model.params_b or 0.0) for model in wider.values()}
+            if wider and (sized or len(sizes) == 1):
                 return min(wider.values(), key=lambda m: (len(_parts(m.name)), -(m.params_b or 0), m.name))
-        words = {part for part in parts if not re.fullmatch(r"a?\d+(?:\.\d+)?[bmt]", part)}
+        words = {part for part in parts if not _SIZED.fullmatch(part)}
         if (size := size_of(name)) and words <= {
             "llm",
             "lm",
