@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ingest.documents.cut import CUT_VERSION
 from ingest.documents.guides import GUIDES, digest, guide_files, load_guide
 from ingest.documents.store import locked, rules, write
 from ingest.report import Progress
@@ -33,7 +34,12 @@ def ensure_built(
         chroma_url=chroma_url,
         chroma_token=chroma_token,
     )
-    state = {"guides": digest(guides), "rules": rules(), "model": store.embedder.name, "pending": "no"}
+    state = {
+        "guides": f"cut{CUT_VERSION}-{digest(guides)}",
+        "rules": rules(),
+        "model": store.embedder.name,
+        "pending": "no",
+    }
     if _current(store, state):
         return False
     with locked(home):
@@ -41,13 +47,11 @@ def ensure_built(
             return False
         loaded = [load_guide(path) for path in guide_files(guides)]
         have = {document.doc_id: document for document in store.library.documents() if document.kind == "guide"}
-        same_rules = store.library.get_meta("rules") == state["rules"]
+        recut = not (store.library.get_meta("guides") or "").startswith(f"cut{CUT_VERSION}-")
         changed = [
             (document, passages)
             for document, passages in loaded
-            if not same_rules
-            or document.doc_id not in have
-            or have[document.doc_id].content_hash != document.content_hash
+            if recut or document.doc_id not in have or have[document.doc_id].content_hash != document.content_hash
         ]
         removed = sorted(set(have) - {document.doc_id for document, _ in loaded})
         write(store, changed, removed, {"guides": state["guides"]}, progress)
@@ -55,4 +59,6 @@ def ensure_built(
 
 
 def _current(store: PassageStore, state: dict[str, str]) -> bool:
+    if not store.dense.present():
+        return False
     return all(store.library.get_meta(key) == value for key, value in state.items())

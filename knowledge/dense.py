@@ -76,6 +76,10 @@ class DenseIndex:
                 raise StoreUnavailable(f"The collection of {self.model} cannot be opened ({error}).") from error
         return self._collection
 
+    def present(self) -> bool:
+        """Whether an embedded store has its files; a server's is taken to be there."""
+        return bool(self._url) or (self._folder is not None and (self._folder / "chroma.sqlite3").is_file())
+
     def reopen(self) -> None:
         """Forget the open client, so that the next call sees what other processes wrote."""
         if self._client is not None and not self._url:

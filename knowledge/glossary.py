@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,12 @@ from knowledge.errors import DataError
 from knowledge.tokens import normalize, stem
 
 PATH = Path(__file__).parent / "data" / "glossary.csv"
+PROVIDERS = Path(__file__).parent / "data" / "providers.csv"
 MARK = "§"
+PROVIDER = "provider-"
+_PLAIN_WORDS = frozenset(
+    ["together", "prime", "foundry", "packet", "modal", "thunder", "genesis", "lambda", "latitude", "foundry", "高火力", "バスト"]
+)
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,10 @@ class Glossary:
                 term = normalize(term.strip())
                 if not term:
                     continue
-                if term[0].isascii():
+                if term.isascii():
                     words = tuple(_stem_words(term))
+                    if not words:
+                        continue
                     self._latin.setdefault(words[0], []).append((words, concept))
                 else:
                     self._japanese.setdefault(term[0], {})[term] = concept
@@ -112,4 +120,27 @@ def load_glossary(path: Path = PATH) -> Glossary:
         missing = {"concept", "en", "ja"} - set(reader.fieldnames or ())
         if missing:
             raise DataError(f"{path.name} lacks the columns {sorted(missing)}.")
-        return Glossary(list(reader))
+        return Glossary([*reader, *_providers()])
+
+
+def _providers() -> list[dict[str, str]]:
+    """The providers as concepts, by the names in their own table; names that are plain words or too short are left out."""
+    if not PROVIDERS.is_file():
+        return []
+    rows = []
+    with PROVIDERS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            names = [row["provider"], re.sub(r"\s*[(（].*", "", row["name"]), re.sub(r"\s*[(（].*", "", row["name_ja"])]
+            names += row["aliases"].split("|")
+            kept = [
+                name.strip() for name in names if len(name.strip()) > 2 and name.strip().lower() not in _PLAIN_WORDS
+            ]
+            latin = [name for name in kept if name.isascii()]
+            rows.append(
+                {
+                    "concept": PROVIDER + row["provider"],
+                    "en": "|".join(latin),
+                    "ja": "|".join(name for name in kept if not name.isascii()),
+                }
+            )
+    return rows

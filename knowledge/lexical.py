@@ -20,18 +20,23 @@ from knowledge.errors import StoreUnavailable
 LEXICAL_VERSION = 3
 FIELD_MARK = "\x1f"
 FIELDS = ("title", "section", "body")
-FIELD_WEIGHTS = {"title": 1.0, "section": 1.6, "body": 1.0}
+FIELD_WEIGHTS = {"title": 1.0, "section": 2.5, "body": 1.0}
 FIELD_B = {"title": 0.0, "section": 0.3, "body": 0.55}
 K1 = 1.4
 
 
 @dataclass(frozen=True)
 class Group:
-    """Ways of writing one thing a question asks about: tokens with the share of the score each is worth, and the group's weight."""
+    """Ways of writing one thing a question asks about: tokens with the share of the score each is worth, and the group's weight.
+
+    `content` is false for the parts of a longer token; `name` is true for what looks like a name where it stands: a Latin word
+    in a Japanese question, a word in capitals in an English one.
+    """
 
     forms: tuple[tuple[str, float], ...]
     weight: float = 1.0
     content: bool = True
+    name: bool = False
 
 
 @dataclass

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS documents(
   etag TEXT, extra TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS passages(
   passage_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE, ord INTEGER NOT NULL,
-  section TEXT NOT NULL, text TEXT NOT NULL, fold TEXT NOT NULL, terms TEXT NOT NULL);
+  section TEXT NOT NULL, text TEXT NOT NULL, hints TEXT NOT NULL, fold TEXT NOT NULL, terms TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS passages_by_doc ON passages(doc_id, ord);
 """
 
@@ -53,8 +53,8 @@ class Document(BaseModel):
 
 
 class Passage(BaseModel):
-    """One passage: what search returns whole. `fold` is equal for passages of near-equal text; `terms` are its tokens by
-    field, ready for the lexical index."""
+    """One passage: what search returns whole. `hints` are words for the search that are not shown; `fold` is equal for
+    passages of equal words; `terms` are its tokens by field, ready for the lexical index."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -63,6 +63,7 @@ class Passage(BaseModel):
     ord: int
     section: str
     text: str
+    hints: str = ""
     fold: str = ""
     terms: str = ""
 
@@ -148,8 +149,7 @@ class Library:
         """Every passage with its document's fields that the index needs, in a stable order (source, position)."""
         return iter(
             self._connect().execute(
-                "SELECT p.passage_id, p.doc_id, p.ord, p.fold, p.terms, p.section, p.text, d.lang, d.provider, d.kind, d.as_of, "
-                "d.edition, d.family, d.title, d.source FROM passages p JOIN documents d USING(doc_id) ORDER BY d.source, p.ord"
+                "SELECT p.passage_id, p.doc_id, p.fold, p.terms, d.lang, d.provider, d.kind, d.as_of, d.edition, d.family FROM passages p JOIN documents d USING(doc_id) ORDER BY d.source, p.ord"
             )
         )
 
@@ -166,11 +166,12 @@ class Library:
         documents: Iterable[tuple[Document, list[Passage]]],
         removed: Iterable[str],
         meta: dict[str, str],
-        finish: Any = None,
+        terms: Iterable[tuple[str, str]] = (),
+        finish: Callable[[int], None] | None = None,
     ) -> int:
         """Put documents in place of those of the same id, drop the removed ids, and raise the version, in one transaction.
 
-        `finish(version)` runs before the commit: an index file for the new version can be written by it from this
+        `terms` are new tokens for passages that stay. `finish(version)` runs before the commit: an index file for the new version can be written by it from this
         connection's view; if it fails, nothing has changed. Returns the new version.
         """
         with self._transaction() as connection:
@@ -183,10 +184,11 @@ class Library:
                 marks = ",".join(f":{name}" for name in fields)
                 connection.execute(f"INSERT INTO documents({','.join(fields)}) VALUES({marks})", fields)
                 connection.executemany(
-                    "INSERT INTO passages(passage_id,doc_id,ord,section,text,fold,terms) "
-                    "VALUES(:passage_id,:doc_id,:ord,:section,:text,:fold,:terms)",
+                    "INSERT INTO passages(passage_id,doc_id,ord,section,text,hints,fold,terms) "
+                    "VALUES(:passage_id,:doc_id,:ord,:section,:text,:hints,:fold,:terms)",
                     [passage.model_dump() for passage in passages],
                 )
+            connection.executemany("UPDATE passages SET terms=? WHERE passage_id=?", [(new, key) for key, new in terms])
             version = int(self.get_meta("version") or 0) + 1
             self._set_meta(connection, {**meta, "version": str(version)})
             if finish is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import statistics
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,11 @@ from knowledge.lexical import FIELD_MARK, Entry, LexicalIndex, build_lexical
 from knowledge.library import Document, Library, Passage
 from knowledge.query import query_groups
 from knowledge.rerank import Reranker, load_reranker
+from knowledge.tokens import detect_language
 
 DENSE_CANDIDATES = 60
+NO_NOISE = 0.3
+UNRELATED = Path(__file__).parent / "data" / "unrelated_questions.csv"
 
 
 class Hit(BaseModel):
@@ -76,6 +81,7 @@ class PassageStore:
         self._index: LexicalIndex | None = None
         self._documents: dict[str, Document] = {}
         self._lock = threading.RLock()
+        self._noise = NO_NOISE
         self.dense_failure: str | None = None
 
     @classmethod
@@ -115,9 +121,23 @@ class PassageStore:
                 index = build_lexical(entries(self.library), version)
             if self._index is not None:
                 self.dense.reopen()
+            self._noise = float(self.library.get_meta("noise") or NO_NOISE)
             self._documents = {document.doc_id: document for document in self.library.documents()}
             self._index = index
             return index
+
+    def measure_noise(self) -> float:
+        """How near, by cosine, questions about nothing in the store come to it: mean and two deviations over shipped examples.
+
+        The figure differs between embedding models; ingestion stores it with each version.
+        """
+        with UNRELATED.open(encoding="utf-8", newline="") as file:
+            questions = [row["question"] for row in csv.DictReader(file)]
+        nearest = [self.dense.nearest(self.embedder.encode_query(question), 1) for question in questions]
+        best = [found[0][1] for found in nearest if found]
+        if not best:
+            return NO_NOISE
+        return statistics.fmean(best) + 2.0 * statistics.pstdev(best)
 
     @property
     def count(self) -> int:
@@ -146,21 +166,23 @@ class PassageStore:
         mask = index.mask(lang=lang, provider=provider)
         dense = self._dense_rows(index, query, lang, provider)
         candidates = fusion.fuse(index, groups, dense, mask, limit=max(40, 4 * k))
+        if gate and not fusion.on_topic(index, groups, candidates, dense, self._noise):
+            return []
+        candidates = fusion.prefer_editions(index, groups, candidates)
+        candidates = fusion.one_language(index, candidates, lang or detect_language(query))
         if self.reranker is not None and candidates:
             candidates = self._rerank(index, query, candidates)
         passages = self.library.passages(index.ids[candidate.row] for candidate in candidates)
-        kept: list[tuple[fusion.Candidate, Passage]] = []
-        for candidate in candidates:
-            passage = passages.get(index.ids[candidate.row])
-            if passage is None:
-                continue
-            candidate.tokens = frozenset(passage.terms.rsplit(FIELD_MARK, 1)[-1].split(" "))
-            if any(fusion.near_equal(candidate.tokens, other.tokens) for other, _ in kept):
-                continue
-            kept.append((candidate, passage))
-            if len(kept) == k:
-                break
-        return [self._hit(rank, candidate, passage) for rank, (candidate, passage) in enumerate(kept, 1)]
+        known = [candidate for candidate in candidates if index.ids[candidate.row] in passages]
+        tokens = {
+            candidate.row: frozenset(passages[index.ids[candidate.row]].terms.rsplit(FIELD_MARK, 1)[-1].split(" "))
+            for candidate in known
+        }
+        chosen = fusion.select(index, groups, known, tokens, k)
+        return [
+            self._describe(passages[index.ids[candidate.row]], rank, candidate.score)
+            for rank, candidate in enumerate(chosen, 1)
+        ]
 
     def _dense_rows(self, index: LexicalIndex, query: str, lang: str | None, provider: str | None) -> dict[int, float]:
         clauses: list[dict[str, Any]] = []
@@ -190,9 +212,6 @@ class PassageStore:
         for candidate, score in zip(known, scores, strict=True):
             candidate.score = float(score)
         return sorted(known, key=lambda candidate: (-candidate.score, candidate.row))
-
-    def _hit(self, rank: int, candidate: fusion.Candidate, passage: Passage) -> Hit:
-        return self._describe(passage, rank, candidate.score)
 
     def _describe(self, passage: Passage, rank: int, score: float) -> Hit:
         document = self._documents.get(passage.doc_id) or self.library.document(passage.doc_id)

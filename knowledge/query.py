@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 from knowledge.glossary import load_glossary
 from knowledge.lexical import Group
-from knowledge.tokens import STOP_STEMS, katakana_of, normalize, spans
+from knowledge.tokens import STOP_STEMS, detect_language, katakana_of, normalize, spans, stem
 
 PART_WEIGHT = 0.5
 CONCEPT_SHARE = 0.9
@@ -24,16 +27,23 @@ def index_terms(text: str) -> list[str]:
     return out
 
 
+def _names(text: str, lang: str) -> set[str]:
+    """The tokens of words that look like names: Latin words in Japanese, words with capitals after the first letter in English."""
+    words = re.findall(r"[A-Za-z][A-Za-z0-9]{2,}", unicodedata.normalize("NFKC", text))
+    return {stem(word.lower()) for word in words if lang == "ja" or any(letter.isupper() for letter in word[1:])}
+
+
 def query_groups(text: str) -> list[Group]:
     """The groups of tokens that a question asks for; words that say nothing are left out."""
     normalized = normalize(text)
+    names = _names(text, detect_language(text))
     matches = load_glossary().find(normalized)
     groups: dict[tuple[tuple[str, float], ...], Group] = {}
 
     def add(forms: list[tuple[str, float]], weight: float, content: bool = True) -> None:
         key = tuple(dict.fromkeys(forms))
         if key not in groups or groups[key].weight < weight:
-            groups[key] = Group(key, weight, content)
+            groups[key] = Group(key, weight, content, any(token in names for token, _ in key))
 
     for match in matches:
         inside = [

@@ -7,12 +7,14 @@ long units and their short parts. Katakana words lose their closing long-vowel m
 
 from __future__ import annotations
 
+import csv
 import re
 import threading
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 TOKENS_VERSION = 4
@@ -25,19 +27,20 @@ _JAPANESE = re.compile(r"[\u3005\u3006\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
 _KATAKANA = re.compile(r"^[\u30a1-\u30fa\u30fc\u30fb]+$")
 _NUMBER_GROUP = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _CONTENT = {"名詞", "動詞", "形容詞", "形状詞", "副詞", "接頭辞"}
+_QUESTION_COUNT = re.compile(r"^(?:何|幾)[\u4e00-\u9fff\u30a1-\u30fa]{0,2}$")
 _MAX_SUDACHI_CHARS = 10_000
 
-STOP_EN = frozenset(
-    "a an the is are was were be been being am do does did done doing have has had having i me my we our us you your he she it its "
-    "they them their this that these those there here what which who whom whose when where why how and or but nor so if then than "
-    "as of at by for with about against between into through during before after to from in on off over under again once can could "
-    "will would shall should may might must not no s t don just only very too also any some all each both such own same other more "
-    "most much many one get got let use using used want need tell please say says said give gives given make makes".split()
-)
-STOP_JA = frozenset(
-    "為る 居る 有る 成る 事 物 時 所 為 訳 様 其の 此の 其れ 此れ 何の 何れ 何 どう 何処 何故 幾ら 幾つ 何時 無い 良い 言う 出来る 教える 行く "
-    "遣る 場合 方 人 的 等 達 つ 下さる 頂く 呉れる 知る 思う 欲しい くらい ぐらい 位 程 使う 御 以 其処 此処 見る".split()
-)
+
+STOP_WORDS = Path(__file__).parent / "data" / "stop_words.csv"
+
+
+def _stop_words(lang: str) -> frozenset[str]:
+    with STOP_WORDS.open(encoding="utf-8", newline="") as file:
+        return frozenset(row["word"] for row in csv.DictReader(file) if row["lang"] == lang)
+
+
+STOP_EN = _stop_words("en")
+STOP_JA = _stop_words("ja")
 
 _local = threading.local()
 
@@ -109,7 +112,7 @@ def katakana_of(word: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """One token and where in the normalized text it stands; `part` marks a piece of a longer token at the same place."""
 
@@ -119,45 +122,44 @@ class Span:
     part: bool = False
 
 
-def _latin(run: str, offset: int) -> Iterator[Span]:
+@lru_cache(maxsize=50_000)
+def _latin(run: str) -> tuple[Span, ...]:
     parts = list(_PART.finditer(run))
     if len(parts) == 1:
-        yield Span(stem(run), offset, offset + len(run))
-        return
-    yield Span(run, offset, offset + len(run))
-    for part in parts:
-        yield Span(stem(part.group()), offset + part.start(), offset + part.end(), part=True)
+        return (Span(stem(run), 0, len(run)),)
+    inner = (Span(stem(part.group()), part.start(), part.end(), part=True) for part in parts)
+    return (Span(run, 0, len(run)), *inner)
 
 
-def _japanese(run: str, offset: int) -> Iterator[Span]:
+@lru_cache(maxsize=20_000)
+def _japanese(run: str) -> tuple[Span, ...]:
     tokenizer, short = _sudachi()
-    for start in range(0, len(run), _MAX_SUDACHI_CHARS):
-        base = offset + start
-        for morpheme in tokenizer.tokenize(run[start : start + _MAX_SUDACHI_CHARS]):
+    out: list[Span] = []
+    for base in range(0, len(run), _MAX_SUDACHI_CHARS):
+        for morpheme in tokenizer.tokenize(run[base : base + _MAX_SUDACHI_CHARS]):
             if morpheme.part_of_speech()[0] not in _CONTENT:
                 continue
             form = fold_katakana(morpheme.normalized_form().lower())
-            if form in STOP_JA:
+            if form in STOP_JA or _QUESTION_COUNT.match(form):
                 continue
             begin, end = morpheme.begin(), morpheme.end()
-            yield Span(form, base + begin, base + end)
+            out.append(Span(form, base + begin, base + end))
             if end - begin >= 3:
                 parts = morpheme.split(short)
-                if len(parts) > 1:
-                    for part in parts:
-                        yield Span(
-                            fold_katakana(part.normalized_form().lower()),
-                            base + part.begin(),
-                            base + part.end(),
-                            part=True,
-                        )
+                for part in parts if len(parts) > 1 else ():
+                    short_form = fold_katakana(part.normalized_form().lower())
+                    if short_form not in STOP_JA:
+                        out.append(Span(short_form, base + part.begin(), base + part.end(), part=True))
+    return tuple(out)
 
 
 def spans(normalized: str) -> Iterator[Span]:
     """The tokens of a text that went through `normalize`, with their places, in order."""
     for match in _RUN.finditer(normalized):
         make = _latin if match.lastgroup == "latin" else _japanese
-        yield from make(match.group(), match.start())
+        start = match.start()
+        for span in make(match.group()):
+            yield Span(span.token, span.start + start, span.end + start, span.part) if start else span
 
 
 def tokens(text: str, *, stop: bool = False) -> list[str]:

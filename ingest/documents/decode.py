@@ -13,9 +13,9 @@ def decode(data: bytes, charset: str | None = None) -> str:
 
     `charset` is what a server said, tried after the byte order mark.
     """
-    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if data.startswith(mark):
-            return data.decode(name, "replace")
+            return data.decode(encoding, "replace")
     head = data[:4000]
     declared = _DECLARED.search(head)
     names = [charset, (declared.group(1) or declared.group(2)).decode("ascii") if declared else None, "utf-8"]

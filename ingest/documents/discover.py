@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -18,6 +18,10 @@ MAX_ZIP_RATIO = 200
 MAX_ZIP_FILES = 20_000
 _SKIPPED = {".git", ".svn", ".hg", "node_modules", "__pycache__", ".venv", "__macosx"}
 _SIDECAR = ("SOURCES.csv", "sources.csv")
+
+
+class Unchanged(Exception):
+    """Raised by an item's `read` where the server says that the page is as it was."""
 
 
 @dataclass

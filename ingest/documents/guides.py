@@ -47,6 +47,11 @@ def load_guide(path: Path) -> tuple[Document, list[Passage]]:
     if first is not None:
         del page.blocks[first]
     sources = meta.get("sources") or []
+    context = [
+        str(meta.get("question") or ""),
+        *map(str, meta.get("also") or []),
+        *map(str, meta.get("keywords") or []),
+    ]
     document = Document(
         doc_id=hashlib.sha256(source.encode()).hexdigest()[:16],
         source=source,
@@ -59,8 +64,12 @@ def load_guide(path: Path) -> tuple[Document, list[Passage]]:
         url=None,
         family=str(meta["id"]),
         content_hash=hashlib.sha256(data).hexdigest(),
-        extra={"entry_id": str(meta["id"]), "area": str(meta.get("area", "")), "sources": sources},
+        extra={
+            "entry_id": str(meta["id"]),
+            "area": str(meta.get("area", "")),
+            "question": str(meta.get("question") or heading),
+            "sources": sources,
+            "context": " . ".join(context),
+        },
     )
-    questions = [str(meta.get("question") or ""), *map(str, meta.get("also") or [])]
-    context = " ".join([*questions, *map(str, meta.get("keywords") or [])])
-    return document, make_passages(document, cut_page(page), context=context)
+    return document, make_passages(document, cut_page(page))

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ingest.documents.dates import parse_date, visible_date
+from ingest.documents.mermaid import mermaid_text
 from ingest.documents.model import Block, Code, Heading, Page, Table, Text
 
 _DROP = (
@@ -19,11 +20,9 @@ _DROP = (
 )
 _MAIN = ("main article", "article", "main", "[role=main]", "#main-content", "#content", ".document", ".content", "body")
 _INLINE = frozenset(
-    "a abbr b bdi bdo br cite code data dfn em font i kbd label mark nobr q s samp small span strong sub sup time tt u var wbr".split(
-        " "
-    )
+    ["a", "abbr", "b", "bdi", "bdo", "br", "cite", "code", "data", "dfn", "em", "font", "i", "kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"]
 )
-_BLOCKY = frozenset("p li dd dt blockquote figcaption caption summary address center legend".split(" "))
+_BLOCKY = frozenset(["p", "li", "dd", "dt", "blockquote", "figcaption", "caption", "summary", "address", "center", "legend"])
 
 
 def load_html(text: str) -> Page:
@@ -156,7 +155,10 @@ class _Walker:
         elif tag == "pre":
             self._close()
             text = node.text().strip("\n")
-            if text.strip():
+            if "mermaid" in str(node.attributes.get("class") or ""):
+                text = mermaid_text(text)
+                self._blocks.extend([Text(text)] if text else [])
+            elif text.strip():
                 self._blocks.append(Code(text))
         elif tag == "table":
             self._close()

@@ -6,10 +6,7 @@ import html
 import re
 
 HTML_TAGS = frozenset(
-    "a abbr article aside b blockquote body br button caption center cite code col colgroup dd del details div dl dt em "
-    "figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label li link main mark "
-    "nav ol option p picture pre q s samp script section select small source span strike strong style sub summary sup svg table "
-    "tbody td tfoot th thead tr tt u ul var video wbr".split(" ")
+    ["a", "abbr", "article", "aside", "b", "blockquote", "body", "br", "button", "caption", "center", "cite", "code", "col", "colgroup", "dd", "del", "details", "div", "dl", "dt", "em", "figcaption", "figure", "font", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "i", "iframe", "img", "input", "ins", "kbd", "label", "li", "link", "main", "mark", "nav", "ol", "option", "p", "picture", "pre", "q", "s", "samp", "script", "section", "select", "small", "source", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u", "ul", "var", "video", "wbr"]
 )
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _IMAGE = re.compile(r"!\[((?:[^\[\]]|\[[^\]]*\])*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])(?:\{[^}\n]*\})?")

@@ -19,6 +19,7 @@ from ingest.documents.inline import clean, heading_text
 from ingest.documents.mermaid import mermaid_text
 from ingest.documents.model import Block, Code, Heading, Page, Scope, Table, Text
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Include = Callable[[str], str | None]
 """Gives the text of a file that a page includes, or None where it is absent or stands on its own."""
 
@@ -69,7 +70,7 @@ def front_matter(text: str) -> tuple[dict[str, object], str]:
     if not match:
         return {}, text
     try:
-        meta = yaml.safe_load(match.group(1))
+        meta = yaml.load(match.group(1), Loader=_LOADER)
     except yaml.YAMLError:
         meta = {
             found.group(1): found.group(2).strip("\"' ")

@@ -27,7 +27,7 @@ def load_pdf(data: bytes) -> Page:
             raise Unreadable("the PDF is locked with a password")
         info = reader.metadata
         page.title = str(info.title or "").strip() if info else ""
-        modified = str((info or {}).get("/ModDate") or (info or {}).get("/CreationDate") or "")
+        modified = str(info.get("/ModDate") or info.get("/CreationDate") or "") if info else ""
         if match := re.match(r"D:(\d{4})(\d{2})(\d{2})", modified):
             page.as_of = parse_date("-".join(match.groups()))
         for number, sheet in enumerate(reader.pages[:MAX_PAGES], 1):

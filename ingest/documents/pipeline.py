@@ -6,14 +6,14 @@ import hashlib
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ingest.documents.cut import cut_page
+from ingest.documents.cut import CUT_VERSION, cut_page
 from ingest.documents.decode import decode
 from ingest.documents.describe import edition_words, language, read_place
-from ingest.documents.discover import Found, Item, find_local, is_url
+from ingest.documents.discover import Found, Item, Unchanged, find_local, is_url
 from ingest.documents.load import load
 from ingest.documents.model import Page, Text, Unreadable
 from ingest.documents.store import locked, make_passages, rules, write
@@ -66,20 +66,20 @@ def ingest_documents(
         have = {document.doc_id: document for document in store.library.documents() if document.kind == "document"}
         etags = {document.source: document.etag for document in have.values() if document.etag}
         found = [_find(str(given), report, allow_private, etags) for given in paths_or_urls]
-        same_rules = store.library.get_meta("rules") in (rules(), None)
+        behind = store.library.version > 0 and store.library.get_meta("rules") != rules()
         if store.library.get_meta("model") not in (store.embedder.name, None):
             report.warn(f"The embedding model is now {store.embedder.name}; everything is embedded anew.")
-        loaded = _load_all(found, have if same_rules else {}, report, progress, (provider, lang))
+        loaded = _load_all(found, have, report, progress, (provider, lang))
         changed = _documents(loaded, report, have, provider, lang)
         removed = _removed(found, have)
         report.removed += len(removed)
         report.changes += [f"removed {have[doc_id].source}" for doc_id in removed]
-        if changed or removed or store.library.get_meta("pending") == "yes":
+        if changed or removed or behind or store.library.get_meta("pending") == "yes":
             write(store, changed, removed, progress=progress)
     return report
 
 
-def _find(given: str, report: Report, allow_private: bool, etags: dict[str, str | None]) -> Found:
+def _find(given: str, report: Report, allow_private: bool, etags: Mapping[str, str | None]) -> Found:
     if not is_url(given):
         return find_local(given, report)
     from ingest.documents.remote import find_remote
@@ -113,7 +113,7 @@ def _load_all(
         known = have.get(document_id(item))
         try:
             data = item.read()
-            digest = hashlib.sha256(repr(options).encode() + data).hexdigest()
+            digest = hashlib.sha256(repr((CUT_VERSION, *options)).encode() + data).hexdigest()
             if known and known.content_hash == digest and not known.extra.get("includes"):
                 report.unchanged += 1
                 report.details[item.source] = {"unchanged": 1}
@@ -132,6 +132,10 @@ def _load_all(
                     report.unchanged += 1
                     report.details[item.source] = {"unchanged": 1}
                     continue
+        except Unchanged:
+            report.unchanged += 1
+            report.details[item.source] = {"unchanged": 1}
+            continue
         except Unreadable as error:
             report.reject(item.source, str(error))
             report.details[item.source] = {"passages": 0}
@@ -202,10 +206,12 @@ def _documents(
             family=place.family,
             content_hash=one.digest,
             etag=item.etag,
-            extra={"includes": page.includes} if page.includes else {},
+            extra={
+                "context": f"{place.words} . {provider or place.provider or ''} . {edition_words(place.edition)}",
+                **({"includes": page.includes} if page.includes else {}),
+            },
         )
-        context = f"{place.words} {document.provider or ''} {edition_words(place.edition)}"
-        passages = make_passages(document, cut_page(page), context)
+        passages = make_passages(document, cut_page(page))
         report.details[item.source] = {"passages": len(passages)}
         if not passages:
             report.reject(item.source, "nothing to index: no sentence and no table")

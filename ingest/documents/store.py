@@ -8,30 +8,38 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from filelock import FileLock
 
-from ingest.documents.cut import CUT_VERSION, Cut
+from ingest.documents.cut import Cut
 from ingest.report import Progress
 from knowledge.errors import StoreUnavailable
 from knowledge.glossary import PATH as GLOSSARY
+from knowledge.glossary import PROVIDERS
 from knowledge.lexical import FIELD_MARK, build_lexical
 from knowledge.library import Document, Passage
 from knowledge.passages import PassageStore, entries, knowledge_folder, lexical_path
 from knowledge.query import index_terms
-from knowledge.tokens import TOKENS_VERSION
+from knowledge.tokens import STOP_WORDS, TOKENS_VERSION
 
-EMBED_BATCH = 64
+BATCH = 256
+EMBED_CHARS = 500
+"""Characters of a passage that are embedded: title, last heading, then the body. More made ingestion slower and search no better."""
+MAX_CHARS = 2000
 _KEEP_INDEXES = 2
 
 
 def rules() -> str:
-    """What the stored passages depend on besides their text: the cutting, the tokens, the glossary."""
-    digest = hashlib.sha256(GLOSSARY.read_bytes()).hexdigest()[:12]
-    return f"cut{CUT_VERSION}-tokens{TOKENS_VERSION}-{digest}"
+    """What stored tokens depend on besides the text: the tokenizer's version and the tables it reads."""
+    digest = hashlib.sha256()
+    for path in (GLOSSARY, PROVIDERS, STOP_WORDS):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return f"tokens{TOKENS_VERSION}-{digest.hexdigest()[:16]}"
 
 
 @contextmanager
@@ -46,115 +54,166 @@ def locked(home: Path, timeout_s: float = 600) -> Iterator[None]:
         raise StoreUnavailable(f"The folder {folder} cannot be written ({error}).") from error
 
 
-def make_passages(document: Document, cuts: list[Cut], context: str = "") -> list[Passage]:
-    """Passages of a document with ids made from source, section and text (and a count where one text stands twice)."""
+def make_passages(document: Document, cuts: Sequence[Cut]) -> list[Passage]:
+    """Passages of a document, their ids made from source and text (and a count where one text stands twice)."""
     out: list[Passage] = []
     seen: dict[str, int] = {}
-    title_terms = " ".join(index_terms(f"{document.title} {context}"))
     for place, cut in enumerate(cuts):
-        text = whole_text(document.title, cut)
-        key = hashlib.sha256(f"{document.source}\0{text}".encode()).hexdigest()[:20]
+        text = _whole_text(document.title, cut)
+        key = hashlib.sha256(f"{document.doc_id}\0{text}".encode()).hexdigest()[:20]
         seen[key] = seen.get(key, 0) + 1
-        passage_id = key if seen[key] == 1 else f"{key}-{seen[key]}"
-        terms = FIELD_MARK.join(
-            [title_terms, " ".join(index_terms(cut.section + " " + cut.header)), " ".join(index_terms(cut.text))]
-        )
-        fold = hashlib.sha256(re.sub(r"\W+", "", cut.text.lower()).encode()).hexdigest()[:16]
         out.append(
             Passage(
-                passage_id=passage_id,
+                passage_id=key if seen[key] == 1 else f"{key}-{seen[key]}",
                 doc_id=document.doc_id,
                 ord=place,
                 section=cut.section,
                 text=text,
-                fold=fold,
-                terms=terms,
+                hints=cut.header,
+                fold=hashlib.sha256(re.sub(r"\W+", "", cut.text.lower()).encode()).hexdigest()[:16],
             )
         )
     return out
 
 
-def whole_text(title: str, cut: Cut) -> str:
+def _whole_text(title: str, cut: Cut) -> str:
     """The passage as it is shown: the title, the section path, then the body."""
     head = title if not cut.section or cut.section == title else f"{title}\n{cut.section}"
-    return f"{head}\n\n{cut.text}".strip()[:2000]
+    return f"{head}\n\n{cut.text}".strip()[:MAX_CHARS]
+
+
+def body_of(passage: Passage) -> str:
+    """A passage's text without its title and section lines."""
+    return passage.text.split("\n\n", 1)[-1]
+
+
+def terms_of(document: Document, passage: Passage, title_terms: str | None = None) -> str:
+    """The tokens of a passage by field: the document's title and context, the section, the body."""
+    if title_terms is None:
+        title_terms = title_terms_of(document)
+    section = " ".join(index_terms(f"{passage.section} {passage.hints}"))
+    return FIELD_MARK.join([title_terms, section, " ".join(index_terms(body_of(passage)))])
+
+
+def title_terms_of(document: Document) -> str:
+    """The tokens of a document's title and of the words that its path, provider and questions give."""
+    return " ".join(index_terms(f"{document.title} . {document.extra.get('context', '')}"))
+
+
+def embedding_text(document: Document, passage: Passage) -> str:
+    """What is embedded of a passage."""
+    lead = str(document.extra.get("question") or document.title)
+    section = passage.section.rsplit(" › ", 1)[-1]
+    return f"{lead}. {section}. {body_of(passage)}"[:EMBED_CHARS]
 
 
 def write(
     store: PassageStore,
-    changed: list[tuple[Document, list[Passage]]],
-    removed: list[str],
+    changed: Sequence[tuple[Document, list[Passage]]],
+    removed: Sequence[str],
     meta: dict[str, str] | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Put documents in place of those of the same id and drop the removed ids. The caller holds the lock.
 
-    Returns the version after the write.
+    Returns the version after the write. Where the rules for tokens have changed, all that stays gets new tokens too.
     """
     library = store.library
-    recover(store)
-    before = library.passage_ids() if library.version else set()
-    new = [
-        (document, passage)
-        for document, passages in changed
-        for passage in passages
-        if passage.passage_id not in before
-    ]
+    recover(store, progress)
+    replaced = {document.doc_id for document, _ in changed} | set(removed)
+    before = library.passage_ids()
     library.set_meta(pending="yes")
-    _embed(store, new, progress)
+    ready = _prepare(store, changed, before, progress)
+    terms = _new_terms(store, replaced) if library.get_meta("rules") not in (rules(), None) else []
     version = library.replace(
-        changed,
+        ready,
         removed,
-        {"model": store.embedder.name, "rules": rules(), **(meta or {})},
+        {"model": store.embedder.name, "rules": rules(), "noise": f"{store.measure_noise():.4f}", **(meta or {})},
+        terms=terms,
         finish=lambda number: build_lexical(entries(library), number).save(lexical_path(store.home, number)),
     )
-    after = library.passage_ids()
-    store.dense.delete(before - after)
+    store.dense.delete(before - library.passage_ids())
     library.set_meta(pending="no")
     tidy(store.home, version)
     return version
 
 
-def _embed(store: PassageStore, new: list[tuple[Document, Passage]], progress: Progress | None) -> None:
-    total = len(new)
-    for start in range(0, total, EMBED_BATCH * 8):
-        part = new[start : start + EMBED_BATCH * 8]
-        vectors = store.embedder.encode([passage.text for _, passage in part])
+def _prepare(
+    store: PassageStore,
+    changed: Sequence[tuple[Document, list[Passage]]],
+    before: set[str],
+    progress: Progress | None,
+) -> list[tuple[Document, list[Passage]]]:
+    """Tokens and vectors for all passages: the vectors are computed in a thread beside the tokens."""
+    titles = {document.doc_id: title_terms_of(document) for document, _ in changed}
+    flat = [(document, passage) for document, passages in changed for passage in passages]
+    done: dict[str, list[Passage]] = {document.doc_id: [] for document, _ in changed}
+    with ThreadPoolExecutor(1) as pool:
+        for start in range(0, len(flat), BATCH):
+            part = flat[start : start + BATCH]
+            new = [(document, passage) for document, passage in part if passage.passage_id not in before]
+            vectors = pool.submit(store.embedder.encode, [embedding_text(*one) for one in new])
+            for document, passage in part:
+                terms = terms_of(document, passage, titles[document.doc_id])
+                done[document.doc_id].append(passage.model_copy(update={"terms": terms}))
+            _upsert(store, new, vectors.result())
+            if progress:
+                progress("passages", min(len(flat), start + len(part)), len(flat))
+    return [(document, done[document.doc_id]) for document, _ in changed]
+
+
+def _upsert(store: PassageStore, new: Sequence[tuple[Document, Passage]], vectors: np.ndarray) -> None:
+    if new:
         store.dense.upsert(
-            [passage.passage_id for _, passage in part],
+            [passage.passage_id for _, passage in new],
             vectors,
-            [passage.text for _, passage in part],
+            [passage.text for _, passage in new],
             [
-                {"lang": document.lang, "provider": document.provider or "", "source": document.source}
-                for document, _ in part
+                {
+                    "lang": document.lang,
+                    "provider": document.provider or "",
+                    "source": document.source,
+                    "ord": passage.ord,
+                }
+                for document, passage in new
             ],
         )
-        if progress:
-            progress("passages", min(total, start + len(part)), total)
 
 
-def recover(store: PassageStore) -> None:
+def _new_terms(store: PassageStore, replaced: set[str]) -> list[tuple[str, str]]:
+    """New tokens for the passages of all documents that stay."""
+    out = []
+    for document in store.library.documents():
+        if document.doc_id not in replaced:
+            title = title_terms_of(document)
+            for passage in store.library.of_document(document.doc_id):
+                out.append((passage.passage_id, terms_of(document, passage, title)))
+    return out
+
+
+def recover(store: PassageStore, progress: Progress | None = None) -> None:
     """Make the vectors agree with the library after a killed run, another model, or a lost Chroma folder."""
     library = store.library
-    if not library.version:
-        return
     wanted = library.passage_ids()
     if library.get_meta("pending") != "yes" and store.dense.count() == len(wanted):
         return
     there = store.dense.ids()
     store.dense.delete(there - wanted)
-    missing = wanted - there
-    if missing:
-        documents = {document.doc_id: document for document in library.documents()}
-        lost = [(documents[passage.doc_id], passage) for passage in library.passages(missing).values()]
-        _embed(store, lost, None)
-    library.set_meta(pending="no", model=store.embedder.name)
+    missing = list(library.passages(wanted - there).values())
+    documents = {document.doc_id: document for document in library.documents()}
+    what = "passages"
+    if library.get_meta("model") not in (store.embedder.name, None):
+        what = f"passages embedded anew with {store.embedder.name}"
+    for start in range(0, len(missing), BATCH):
+        part = [(documents[passage.doc_id], passage) for passage in missing[start : start + BATCH]]
+        _upsert(store, part, store.embedder.encode([embedding_text(*one) for one in part]))
+        if progress:
+            progress(what, min(len(missing), start + BATCH), len(missing))
 
 
 def tidy(home: Path, version: int) -> None:
     """Remove index files older than the last two versions and parts that killed runs left."""
-    folder = knowledge_folder(home)
-    for path in folder.glob("lexical-*"):
+    for path in knowledge_folder(home).glob("lexical-*"):
         number = path.name.split("-")[1].split(".")[0]
         if path.suffix == ".part" or (number.isdigit() and int(number) <= version - _KEEP_INDEXES):
             path.unlink(missing_ok=True)
