@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 DATA = Path(__file__).parent / "data"
 MIB_PER_GB = 1e9 / 2**20
+GB_PER_GIB = 2**30 / 1e9
 SNAP_TOLERANCE = 0.08
 """Reported sizes lie up to 7.3 % off the printed one (reserved memory, GiB read as GB); neighbours are 16 % apart or more."""
 
@@ -226,9 +227,10 @@ def resolve_gpu(text: str, memory_gb: float | None = None) -> ResolvedGpu | None
     choices = parsed.candidates
     memory = parsed.memory_gb
     if memory_gb and memory is None:
-        fitting = [name for name in choices if _snap(name, [memory_gb]) is not None]
+        sizes = [memory_gb, memory_gb * GB_PER_GIB]
+        fitting = [name for name in choices if _snap(name, sizes) is not None]
         name = fitting[0] if fitting else choices[0]
-        memory = _snap(name, [memory_gb])
+        memory = _snap(name, sizes)
         if memory is None:
             memory = round(float(memory_gb), 1)
     else:

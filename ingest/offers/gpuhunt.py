@@ -121,7 +121,19 @@ def live_csv(provider: str) -> str:
 
 def items_to_csv(items: Iterable[Any]) -> str:
     """Catalogue items of the gpuhunt package in the published columns."""
-    columns = ["instance_name", "location", "price", "cpu", "memory", "gpu_count", "gpu_name", "gpu_memory", "spot", "gpu_vendor", "flags"]
+    columns = [
+        "instance_name",
+        "location",
+        "price",
+        "cpu",
+        "memory",
+        "gpu_count",
+        "gpu_name",
+        "gpu_memory",
+        "spot",
+        "gpu_vendor",
+        "flags",
+    ]
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)

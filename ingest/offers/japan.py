@@ -10,7 +10,12 @@ from ingest.report import Report
 from knowledge.fx import usd_jpy
 from knowledge.gpu_names import resolve_gpu
 from knowledge.links import board_form
-from knowledge.providers import resolve_provider
+from knowledge.providers import provider_table, resolve_provider
+
+
+_CLOSED = re.compile(r"academic|development acceleration", re.IGNORECASE)
+"""Rates that only some projects get; shown as offers they would be the cheapest of all and open to almost nobody."""
+
 
 def japan_rows(path: Path, report: Report) -> list[dict[str, str]]:
     """The products of Japanese providers with a GPU and a count; prices by the month stay in yen (no hour price is made up)."""
@@ -32,6 +37,9 @@ def _row(fact: dict[str, str], number: int, name: str, report: Report) -> dict[s
     gpu = resolve_gpu(f"{fact['gpu_model']} {fact['gpu_variant']}", _number(fact["gpu_memory_gb"]))
     if provider is None or gpu is None or not counts.isdigit():
         report.reject(name, "no provider, GPU or count to make an offer of", row=number, value=fact["product"])
+        return None
+    if _CLOSED.search(f"{fact['product']} {fact['instance_type']}"):
+        report.reject(name, "a rate of a closed programme is no offer", row=number, value=fact["instance_type"])
         return None
     hour, month = _number(fact["price_jpy_hour"]), _number(fact["price_jpy_month"])
     dollars = _number(fact["price_usd_hour"])
@@ -59,6 +67,8 @@ def _row(fact: dict[str, str], number: int, name: str, report: Report) -> dict[s
         notes.append(f"billed by: {fact['billing_unit']}")
     if len(fact["as_of"].split(" (")[0]) == 7:
         notes.append(f"as of {fact['as_of'].split(' (')[0]}")
+    if provider_table()[provider].kind == "academic":
+        notes.append("use is by application")
     if not price and not month:
         notes.append("price on request or not published")
     return {

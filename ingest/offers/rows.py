@@ -14,6 +14,7 @@ from knowledge.links import board_form, named_gpu
 from knowledge.offer_model import Offer
 from knowledge.offer_table import make_offer
 from knowledge.places import locate
+from knowledge.price_bands import known_outlier, outside_band, price_bands
 from knowledge.providers import provider_table, resolve_provider
 
 SPOT_ABOVE = 2.0
@@ -74,7 +75,25 @@ def to_offers(rows: Iterable[CatalogueRow], report: Report) -> list[Offer]:
             report.merged += 1
             highest[offer.offer_id] = max(highest[offer.offer_id], offer.price_usd_hour or 0.0)
             found[offer.offer_id] = _cheaper(before, offer)
-    return [_noted(offer, highest[offer.offer_id]) for offer in found.values()]
+    offers = [_noted(offer, highest[offer.offer_id]) for offer in found.values()]
+    _watch_prices(offers, report)
+    return offers
+
+
+def _watch_prices(offers: list[Offer], report: Report) -> None:
+    """Say which prices lie outside the usual band of their GPU; they go in, for a price may be right and unusual."""
+    odd: dict[tuple[str, str], list[Offer]] = {}
+    for offer in offers:
+        explained = known_outlier(offer.provider, offer.instance_type, offer.spot)
+        if outside_band(offer.gpu, offer.price_usd_gpu_hour) and not explained:
+            odd.setdefault((offer.provider, offer.gpu), []).append(offer)
+    for (provider, gpu), found in odd.items():
+        one = min(found, key=lambda offer: offer.price_usd_gpu_hour or 0.0)
+        low, high = price_bands()[gpu]
+        report.warn(
+            f"{provider}: {len(found)} prices of {gpu} lie outside {low:g} to {high:g} USD a GPU-hour, "
+            f"for instance {one.instance_type} in {one.region} at {one.price_usd_gpu_hour:g}"
+        )
 
 
 def _count(report: Report, row: CatalogueRow, what: str) -> None:

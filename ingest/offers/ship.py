@@ -19,7 +19,7 @@ from ingest.offers.inputs import find_files
 from ingest.offers.japan import japan_rows
 from ingest.offers.rows import seller_and_maker
 from ingest.offers.run import read_file
-from ingest.offers.skypilot import UUID
+from ingest.offers.skypilot import UUID, gpu_in_type
 from ingest.report import Report
 from knowledge.gpu_names import gpu_table, resolve_gpu
 from knowledge.links import board_form, named_gpu
@@ -108,7 +108,11 @@ def catalogue_rows(folder: Path, country: str, rows: list[Row], report: Report) 
     for file in find_files(folder, "skypilot", None, report):
         for offer in read_file(file, Report()):
             base = origin.get(offer.broker or offer.provider)
-            if offer.country != country or base is None or (offer.provider, offer.instance_type, offer.region.lower()) in have:
+            if (
+                offer.country != country
+                or base is None
+                or (offer.provider, offer.instance_type, offer.region.lower()) in have
+            ):
                 continue
             values = {name: getattr(offer, name, None) for name in COLUMNS}
             values |= {"source": base["source"], "as_of": base["as_of"], "country": None, "city": None}
@@ -132,7 +136,8 @@ def _canonical(fact: Row, name: str, number: int, report: Report) -> Row | None:
         return None
     memory = _number(fact["gpu_memory_gb"])
     count = float(fact["gpu_count"])
-    gpu = resolve_gpu(f"{fact['gpu_model']} {fact['gpu_variant']}", memory if count >= 1 else None)
+    model = gpu_in_type(fact["instance_type"], fact["gpu_model"]) or fact["gpu_model"]
+    gpu = resolve_gpu(f"{model} {fact['gpu_variant']}", memory if count >= 1 else None)
     if gpu is None:
         report.reject(name, "GPU not in gpu_names.csv", row=number, field="gpu_model", value=fact["gpu_model"])
         return None

@@ -21,6 +21,7 @@ NEEDED = ("InstanceType", "AcceleratorName", "AcceleratorCount", "Price", "Regio
 _NOT_COUNTED = ("", "0", "0.0")
 _LOCAL_ZONE = re.compile(r"([a-z]{3,4}\d-[a-z]{3}\d+)-az\d+$")
 _MEMORY_IN_NAME = re.compile(r"[_-]?(?<!\d)\d{2,3}GB?(?![a-z0-9])", re.IGNORECASE)
+_GPU_IN_TYPE = re.compile(r"\d+x-([A-Za-z0-9_]+?)-\d+-\d+$")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
@@ -123,7 +124,7 @@ def _row(
         broker=broker,
         instance_type=instance_type,
         source=source,
-        names=(accelerator, info_name),
+        names=(gpu_in_type(instance_type, accelerator) or accelerator, accelerator, info_name),
         count=line.count,
         memory_gb=memory,
         memory_doubtful=_memory_in(accelerator) and not _memory_in(instance_type) and _stem(instance_type) in stating,
@@ -139,6 +140,19 @@ def _row(
         catalogue="skypilot",
         link_type=upstream.removesuffix("_SPOT") or None,
     )
+
+
+def gpu_in_type(instance_type: str, accelerator: str) -> str | None:
+    """The GPU that a type such as "1x-RTX_3060_Ti-32-65536" writes out, where it is a closer name of the accelerator.
+
+    Vast's labels drop what follows the number ("RTX3060" for a 3060 Ti); the type keeps it.
+    """
+    written = _GPU_IN_TYPE.match(instance_type)
+    closer, label = (parse_gpu(written[1]) if written else None), parse_gpu(accelerator)
+    if written is None or closer is None or label is None:
+        return None
+    same_family = closer.candidates[0].gpu.startswith(label.candidates[0].gpu)
+    return written[1] if same_family else None
 
 
 def _region(cells: dict[str, str], provider: str) -> tuple[str, str | None, str | None]:

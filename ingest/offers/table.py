@@ -32,8 +32,11 @@ _CHOICES = {
 _LINK_NUMBERS = ("nvlink_gb_s_per_gpu", "nvlink_domain_gpus", "internode_gbit_s_per_node")
 _LINK_TEXTS = ("nvlink_generation", "nvlink_topology", "fabric_source")
 _READ = frozenset(
-    (*NEEDED, *_CHOICES, *_LINK_NUMBERS, *_LINK_TEXTS)
-    + (
+    (
+        *NEEDED,
+        *_CHOICES,
+        *_LINK_NUMBERS,
+        *_LINK_TEXTS,
         "price_usd_hour",
         "price_hour",
         "currency",
@@ -43,8 +46,13 @@ _READ = frozenset(
         "ram_gb",
         "region",
         "country",
+        "city",
+        "spot",
+        "as_of",
+        "source",
+        "price_note",
+        "broker",
     )
-    + ("city", "spot", "as_of", "source", "price_note", "broker")
 )
 _IGNORED = frozenset(Offer.model_fields) - _READ
 """Fields of an exported offer that are worked out anew."""
