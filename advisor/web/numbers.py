@@ -90,7 +90,7 @@ def parse_amount(raw: object) -> float | None:
 
 def amount_text(value: float | None) -> str:
     """An amount as a field shows it: no thousands separators, nothing where it is unknown."""
-    return "" if value is None else f"{value:.10g}"
+    return "" if value is None else f"{value:.10f}".rstrip("0").rstrip(".")
 
 
 def age_days(as_of: str, today: date | None = None) -> int | None:

@@ -66,7 +66,7 @@ class Turns:
             self.rate.check(address)
             asked = check_question(question, self.settings.max_input_chars)
             state.session = session.with_turn(turn.model_copy(update={"question": asked}))
-            yield state
+            yield State(state.session, list(state.steps), state.text)
             answer_lang = (session.last_lang() or lang) if edited else "auto"
             extra = {"workload": workload, "constraints": constraints} if edited else {"lang_hint": lang}
             events = self.advisor.stream("" if edited else asked, session.thread, answer_lang, **extra)
@@ -79,7 +79,7 @@ class Turns:
                     elif isinstance(event, Done):
                         turn = turn.model_copy(update={"answer": event.answer})
                 if turn.answer is None:
-                    yield state
+                    yield State(state.session, list(state.steps), state.text)
             if turn.answer is None:
                 turn = turn.model_copy(update={"stopped": True, "partial": state.text or ""})
         except AdvisorError as error:
