@@ -29,9 +29,15 @@ HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
 
+NAMES = frozenset(name for name, _ in HEADERS)
+
+
+class _TooLarge(Exception):
+    """A body went past the limit while it was read."""
+
 
 class SafeHeaders:
-    """Adds the headers to every response and refuses bodies larger than `max_body` bytes (413)."""
+    """Adds the headers to every response and refuses bodies larger than `max_body` bytes (413), announced or not."""
 
     def __init__(self, app: Any, max_body: int):
         self.app, self.max_body = app, max_body
@@ -41,19 +47,36 @@ class SafeHeaders:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self.max_body:
-            await send(
-                {"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain"), *HEADERS]}
-            )
-            await send({"type": "http.response.body", "body": f"At most {self.max_body} bytes.".encode()})
-            return
-        names = {name for name, _ in HEADERS}
+        started = False
 
         async def safe_send(message: Any) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in names]
+                started = True
+                kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in NAMES]
                 message = {**message, "headers": [*kept, *HEADERS]}
             await send(message)
 
-        await self.app(scope, receive, safe_send)
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self.max_body:
+            await self._refuse(safe_send)
+            return
+        read = 0
+
+        async def counted_receive() -> Any:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self.max_body:
+                raise _TooLarge
+            return message
+
+        try:
+            await self.app(scope, counted_receive, safe_send)
+        except _TooLarge:
+            if not started:
+                await self._refuse(safe_send)
+
+    async def _refuse(self, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain")]})
+        await send({"type": "http.response.body", "body": f"At most {self.max_body} bytes.".encode()})
