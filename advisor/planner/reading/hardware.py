@@ -103,7 +103,9 @@ def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
             if any(g.start <= match.start() < g.end for g in gpus) or name in fields:
                 continue
             words = clause(text, match.start(), match.end())
-            if says("sufficiency", words) or says("current", words) or says("count_asked", words):
+            if says("sufficiency", words) or says("current", words):
+                continue
+            if says("count_asked", words) and not says("availability", words):
                 continue
             if says(
                 "each_job",

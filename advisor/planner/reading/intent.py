@@ -21,8 +21,11 @@ class Signals:
     has_hardware: bool = False
     """A GPU or an instance type that is asked for."""
     has_limits: bool = False
-    """A price cap, a place, a provider, spot, or a link as a condition."""
+    """A place, a provider, an instance type or spot."""
     price_cap: bool = False
+    """Money of any scope."""
+    hourly_cap: bool = False
+    """A price an hour, which is enough to list offers; a budget in all is not."""
     changed: bool = False
     follows: bool = False
     pasted: bool = False
@@ -95,7 +98,7 @@ def _weigh(totals: dict[str, float], acts: set[str], signals: Signals) -> None:
     if signals.has_limits:
         totals["picks"] += 1
     if signals.price_cap:
-        totals["picks"] += 2
+        totals["picks"] += 3
     if signals.follows and signals.changed:
         totals["picks"] += 1.5
     if totals["explain"] and acts & {"summarize"}:
@@ -130,10 +133,10 @@ def _enough(signals: Signals, acts: set[str]) -> bool:
         or signals.has_hardware
         or signals.has_limits
         or signals.counted
-        or signals.price_cap
+        or signals.hourly_cap
         or signals.follows
         or signals.names > 0
-        or bool(acts & {"sort_price"})
+        or bool(acts & {"sort_price", "list"})
     )
 
 
@@ -145,7 +148,7 @@ def _says_little(text: str, signals: Signals, acts: set[str]) -> bool:
         or signals.numbers
         or signals.has_hardware
         or signals.has_limits
-        or signals.price_cap
+        or signals.hourly_cap
         or signals.follows
     )
     return not told and len(text) < _SMALL_TALK and acts <= {"job_wish", "want_rent", "rent_ask"}
@@ -159,7 +162,7 @@ def _clearly_on_topic(signals: Signals, totals: dict[str, float]) -> bool:
 
 def _social(text: str, signals: Signals) -> str | None:
     """ "greeting" or "thanks" where the turn is nothing more than that."""
-    if len(text) > _SMALL_TALK or signals.names or signals.has_job:
+    if len(text) > _SMALL_TALK or signals.names or signals.has_job or signals.pasted:
         return None
     if says("thanks", text):
         return "thanks"
@@ -178,6 +181,7 @@ def relevance_of(text: str, signals: Signals) -> float:
         0.25 * words
         + 0.4 * min(2, signals.names)
         + 0.4 * signals.has_job
+        + 0.3 * signals.price_cap
         + 0.3 * signals.has_hardware
         + 0.5 * signals.pasted
     )

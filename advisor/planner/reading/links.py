@@ -35,7 +35,7 @@ def _wants(text: str, topic: str) -> bool:
         left = max(text.rfind(mark, 0, hit.start) for mark in "。.!！?？\n") + 1
         right = min((i for i in (text.find(mark, hit.end) for mark in "。!！?？\n") if i >= 0), default=len(text))
         sentence = text[left : right + 1]
-        if not says("link_doubt", sentence):
+        if not says("link_doubt", sentence) and not says("current", sentence):
             return True
     return False
 

@@ -118,13 +118,14 @@ def _read(
     sort = next((hit.value for hit in hits("sort", norm)), None)
     job_here = kind is not None or model is not None
     numbered = _numbered(numbers, gpus)
-    limits = bool(money.fields or places or spot is not None or provider_fields(providers) or known_types)
+    limits = bool(places or spot is not None or provider_fields(providers) or known_types)
     method = read_method(norm, kind or old_kind)
     signals = Signals(
         has_job=job_here,
         has_hardware=bool(wanted or known_types or unknown_types),
         has_limits=limits,
         price_cap=bool(money.fields),
+        hourly_cap=bool(money.fields.keys() & {"max_price_usd_hour", "max_price_usd_gpu_hour"}),
         changed=any(q.meaning in _CHANGING for q in numbers)
         or _clears(norm)
         or bool(kind or model or money.fields or places or spot is not None or sort or counts or method or wanted),
