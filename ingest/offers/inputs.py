@@ -7,17 +7,22 @@ import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from ingest.offers import gpuhunt, skypilot, table
 from ingest.report import Report
-from knowledge.errors import KnowledgeError, StoreUnavailable
+from knowledge.errors import KnowledgeError
 from knowledge.providers import resolve_provider
+
+if TYPE_CHECKING:
+    from ingest.fetch import Fetcher
 
 FORMATS = ("auto", "skypilot", "gpuhunt", "table")
 READ_SUFFIXES = (".csv", ".json", ".jsonl", ".parquet", ".zip")
 MAX_BYTES = 200_000_000
-FETCH_TIMEOUT_S = 60.0
+FETCH_TOTAL_S = 300.0
 _LIVE = "live:"
 
 
@@ -35,9 +40,17 @@ class CatalogueFile:
 
 
 def find_files(
-    given: str | Path, kind: str, provider: str | None, report: Report, as_of: str = "unknown"
+    given: str | Path,
+    kind: str,
+    provider: str | None,
+    report: Report,
+    as_of: str = "unknown",
+    allow_private: bool = False,
 ) -> Iterator[CatalogueFile]:
-    """The catalogue files behind one path, address or "live:provider". What cannot be read is in the report."""
+    """The catalogue files behind one path, address or "live:provider". What cannot be read is in the report.
+
+    Addresses of private and loopback ranges are fetched only with `allow_private`.
+    """
     text = str(given)
     try:
         if text.startswith(_LIVE):
@@ -45,7 +58,15 @@ def find_files(
             raw = gpuhunt.live_csv(name).encode()
             yield CatalogueFile(text, f"gpuhunt live: {name}", "gpuhunt", raw, ".csv", _provider(name, report))
         elif re.match(r"https?://", text):
-            yield from _published(text, kind, provider, report, as_of)
+            from ingest.fetch import Fetcher, Refused
+
+            fetcher = Fetcher(
+                allow_private=allow_private, max_bytes=MAX_BYTES, total_timeout_s=FETCH_TOTAL_S, pause_s=0
+            )
+            try:
+                yield from _published(text, kind, provider, report, as_of, fetcher)
+            except Refused as error:
+                report.reject(text, str(error))
         else:
             yield from _local(Path(text), kind, provider, report, as_of)
     except KnowledgeError as error:
@@ -73,25 +94,37 @@ def _short(file: Path) -> str:
     return "/".join(file.parts[-2:])
 
 
-def _published(url: str, kind: str, provider: str | None, report: Report, as_of: str) -> Iterator[CatalogueFile]:
+def _published(
+    url: str, kind: str, provider: str | None, report: Report, as_of: str, fetcher: Fetcher
+) -> Iterator[CatalogueFile]:
     if url.rstrip("/") == gpuhunt.BASE_URL or (kind == "gpuhunt" and not PurePosixPath(url).suffix):
-        yield from _published_gpuhunt(url.rstrip("/"), provider, report)
+        yield from _published_gpuhunt(url.rstrip("/"), provider, report, fetcher)
         return
-    raw = fetch(url)
-    yield from _typed(raw, url, url, PurePosixPath(url.split("?")[0]), kind, provider, report, as_of)
+    answer = fetcher.get(url)
+    date = as_of if as_of != "unknown" else _day(answer.last_modified)
+    yield from _typed(answer.data, url, url, PurePosixPath(url.split("?")[0]), kind, provider, report, date)
 
 
-def _published_gpuhunt(base: str, provider: str | None, report: Report) -> Iterator[CatalogueFile]:
+def _day(last_modified: str | None) -> str:
+    """The day of a Last-Modified header, "unknown" where there is none that can be read."""
+    try:
+        return parsedate_to_datetime(last_modified or "").date().isoformat()
+    except ValueError:
+        return "unknown"
+
+
+def _published_gpuhunt(base: str, provider: str | None, report: Report, fetcher: Fetcher) -> Iterator[CatalogueFile]:
     """`{base}/{provider}/version` holds the newest version, `{base}/{provider}/{version}/catalog.zip` the catalogue."""
     if provider is None:
         report.reject(base, "name the providers to fetch, for instance --provider lambdalabs")
         return
-    version = fetch(f"{base}/{provider}/version").decode().strip()
+    version = fetcher.get(f"{base}/{provider}/version").data.decode().strip()
     if not re.fullmatch(r"[\w.\-]+", version):
         report.reject(f"{base}/{provider}/version", "not a version", value=version)
         return
     url = f"{base}/{provider}/{version}/catalog.zip"
-    yield from _typed(fetch(url), url, url, PurePosixPath(url), "gpuhunt", None, report, gpuhunt.version_date(version))
+    raw, date = fetcher.get(url).data, gpuhunt.version_date(version)
+    yield from _typed(raw, url, url, PurePosixPath(url), "gpuhunt", None, report, date)
 
 
 def _typed(
@@ -165,23 +198,3 @@ def _provider(name: str, report: Report) -> str:
     if known is None:
         report.warn(f"The provider {name!r} is not in providers.csv; it is kept as written")
     return known or name.lower()
-
-
-def fetch(url: str) -> bytes:
-    """The bytes behind an address. Errors: StoreUnavailable with the status or the reason."""
-    import httpx
-
-    try:
-        with httpx.stream("GET", url, timeout=FETCH_TIMEOUT_S, follow_redirects=True) as response:
-            response.raise_for_status()
-            parts, size = [], 0
-            for part in response.iter_bytes():
-                size += len(part)
-                if size > MAX_BYTES:
-                    raise StoreUnavailable(f"{url} is larger than {MAX_BYTES} bytes.")
-                parts.append(part)
-            return b"".join(parts)
-    except httpx.HTTPStatusError as error:
-        raise StoreUnavailable(f"{url} answered {error.response.status_code}.") from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise StoreUnavailable(f"{url} cannot be fetched: {error or type(error).__name__}.") from error

@@ -12,7 +12,6 @@ from knowledge.gpu_names import resolve_gpu
 from knowledge.links import board_form
 from knowledge.providers import provider_table, resolve_provider
 
-
 _CLOSED = re.compile(r"academic|development acceleration", re.IGNORECASE)
 """Rates that only some projects get; shown as offers they would be the cheapest of all and open to almost nobody."""
 
@@ -62,7 +61,11 @@ def _row(fact: dict[str, str], number: int, name: str, report: Report) -> dict[s
     if month is not None:
         notes.append(f"{month:,.0f} JPY a month" + (" at most" if "caps" in fact["billing_unit"] else ""))
     if fact["tax"] and (hour or month):
-        notes.append(f"10 % consumption tax {fact['tax'].split(' (')[0]}")
+        tax = fact["tax"].split(" (")[0]
+        stated = (
+            f"10 % consumption tax {tax}" if tax in ("included", "excluded") else "consumption tax (10 %) not stated"
+        )
+        notes.append(stated)
     if fact["billing_unit"]:
         notes.append(f"billed by: {fact['billing_unit']}")
     if len(fact["as_of"].split(" (")[0]) == 7:

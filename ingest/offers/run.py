@@ -26,19 +26,23 @@ def ingest_offers(
     provider: str | None = None,
     as_of: str = "unknown",
     allow_flags: tuple[str, ...] = (),
+    allow_private: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Read catalogues into the store of `home` and say what went in, what changed and what was refused.
 
     `format` is "auto", "skypilot", "gpuhunt" or "table". `provider` overrides the provider that a file's name or folder gives.
-    `as_of` (a date) is used where the source states none. A file or provider that fails keeps its old rows, and the others
+    `as_of` (a date) is used where the source states none; `allow_flags` are gpuhunt flags whose rows are taken;
+    `allow_private` lets addresses of private networks be fetched. A file or provider that fails keeps its old rows, and the others
     go on. The same input again changes nothing. Errors: KnowledgeError for an unknown format or an unwritable home.
     """
     if format not in FORMATS:
         raise KnowledgeError(f"Unknown format {format!r}; use one of {', '.join(FORMATS)}.")
     report = Report()
     store = OfferStore(home)
-    files = [file for given in paths_or_urls for file in find_files(given, format, provider, report, as_of)]
+    files = [
+        file for given in paths_or_urls for file in find_files(given, format, provider, report, as_of, allow_private)
+    ]
     found: dict[tuple[str | None, str], list[Offer]] = {}
     for number, file in enumerate(files):
         if progress:

@@ -146,18 +146,20 @@ def server(tmp_path):
 
 
 def test_published_catalogues(tmp_path, server):
-    report = ingest_offers([f"{server}/catalogs/v8/yotta/vms.csv"], home=tmp_path)
+    report = ingest_offers([f"{server}/catalogs/v8/yotta/vms.csv"], home=tmp_path, allow_private=True)
     assert report.rejected == []
     web = OfferStore(tmp_path).by_instance_type("web1")[0]
     assert (web.provider, web.source) == ("yotta", f"{server}/catalogs/v8/yotta/vms.csv")
-    report = ingest_offers([f"{server}/v3"], home=tmp_path, format="gpuhunt", provider="lambdalabs")
+    report = ingest_offers([f"{server}/v3"], home=tmp_path, format="gpuhunt", provider="lambdalabs", allow_private=True)
     assert report.rejected == []
     hunted = OfferStore(tmp_path).by_instance_type("gpu_9x")[0]
     assert (hunted.provider, hunted.as_of, hunted.catalogue) == ("lambda", "2026-08-18", "gpuhunt")
 
 
 def test_addresses_that_fail_are_told_and_the_rest_goes_on(tmp_path, server, catalogues):
-    report = ingest_offers([f"{server}/none.csv", "http://127.0.0.1:1/vms.csv", catalogues], home=tmp_path)
+    report = ingest_offers(
+        [f"{server}/none.csv", "http://127.0.0.1:1/vms.csv", catalogues], home=tmp_path, allow_private=True
+    )
     assert any("answered 404" in entry.reason for entry in report.rejected)
     assert any("cannot be fetched" in entry.reason for entry in report.rejected)
     assert report.added == 3
@@ -165,5 +167,11 @@ def test_addresses_that_fail_are_told_and_the_rest_goes_on(tmp_path, server, cat
 
 def test_an_answer_without_end_is_refused(tmp_path, server, monkeypatch):
     monkeypatch.setattr(inputs, "MAX_BYTES", 10)
+    report = ingest_offers([f"{server}/catalogs/v8/yotta/vms.csv"], home=tmp_path, allow_private=True)
+    assert "10 bytes" in report.rejected[0].reason or "larger" in report.rejected[0].reason
+
+
+def test_private_addresses_are_not_fetched_unasked(tmp_path, server):
     report = ingest_offers([f"{server}/catalogs/v8/yotta/vms.csv"], home=tmp_path)
-    assert "larger than" in report.rejected[0].reason
+    assert report.added == 0
+    assert len(report.rejected) == 1
