@@ -1,11 +1,13 @@
 """Whole turns and dialogues of our own, in both languages: what must be read from them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from advisor.planner.reading import read
+from advisor.planner.reading import load_lexicon, read
+from advisor.planner.reading.lexicon import Rate
 
 FOLDER = Path(__file__).parent
 
@@ -42,9 +44,10 @@ def _check(reading, name, wanted):
 
 @pytest.mark.parametrize(("lang", "turns"), list(_cases()))
 def test_turns_are_read(lang, turns):
+    lexicon = replace(load_lexicon(), rate=Rate(155.0, "2026-01-01", "https://example.org/rate"))
     previous = None
     for number, turn in enumerate(turns):
-        reading = read(turn["text"], previous)
+        reading = read(turn["text"], previous, lexicon=lexicon)
         wrong = {
             name: (wanted, reading.intent if name == "intent" else None)
             for name, wanted in turn["expect"].items()
