@@ -70,12 +70,28 @@ def noise(target: int, dice: random.Random) -> str:
     return "\n".join(lines)
 
 
+def mixture(target: int, dice: random.Random) -> str:
+    """Every kind of output after another, again and again: what a monitoring job leaves."""
+    cases = Path(__file__).parents[1] / "advisor" / "reasoning" / "diagnose" / "cases"
+    texts = [path.read_bytes().decode("utf-8", "replace") for path in sorted(cases.glob("*.txt"))]
+    parts, size = [], 0
+    while size < target:
+        parts.append(dice.choice(texts))
+        size += len(parts[-1]) + 1
+    return "\n".join(parts)
+
+
 def main() -> None:
     """Write each log, read it in a new process, print one table."""
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     print(f"{'case':<16}{'MB':>6}{'import s':>10}{'read s':>9}{'CPU s':>8}{'MB/s':>8}{'peak MB':>9}  result")
     with tempfile.TemporaryDirectory() as folder:
-        for name, make in (("nccl log", nccl_log), ("training log", training_log), ("noise", noise)):
+        for name, make in (
+            ("nccl log", nccl_log),
+            ("training log", training_log),
+            ("noise", noise),
+            ("mixture", mixture),
+        ):
             path = Path(folder) / "log.txt"
             path.write_text(make(megabytes << 20, random.Random(7)), encoding="utf-8")
             start = time.perf_counter()
@@ -84,7 +100,7 @@ def main() -> None:
             )
             got = json.loads(run.stdout)
             wall = time.perf_counter() - start
-            result = f"{got['transport']}, {', '.join(got['problems']) or 'no problem'} ({wall:.1f} s in all)"
+            result = f"{got['transport']}, {len(got['problems'])} problems ({wall:.1f} s in all)"
             rate = megabytes / got["read_s"]
             print(
                 f"{name:<16}{megabytes:>6}{got['import_s']:>10.2f}{got['read_s']:>9.2f}{got['cpu_s']:>8.2f}{rate:>8.0f}{got['mb']:>9.0f}  {result}"

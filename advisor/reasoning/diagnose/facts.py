@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from .model import Evidence
 
 Pair = tuple[int, int]
+LIMIT = 2_000
+"""Findings of one kind kept; a log that repeats an output for days says no more after that."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class LinkList:
     inactive: dict[int, Evidence] = field(default_factory=dict)
     cut: bool = False
     closed: bool = False
+    kept: bool = False
 
 
 @dataclass(slots=True)
@@ -137,7 +140,7 @@ class Reading:
     inits: dict[tuple[str, str], Evidence] = field(default_factory=dict)
     hcas: dict[str, dict[str, tuple[str, Evidence]]] = field(default_factory=dict)
     gdr_hca: dict[tuple[str, bool], Evidence] = field(default_factory=dict)
-    gdr_pair: dict[bool, Evidence] = field(default_factory=dict)
+    gdr_pair: dict[tuple[str, str], tuple[bool, Evidence]] = field(default_factory=dict)
     gdr_ring: dict[bool, Evidence] = field(default_factory=dict)
     hosts: dict[str, Evidence] = field(default_factory=dict)
     rank_hosts: dict[int, str] = field(default_factory=dict)

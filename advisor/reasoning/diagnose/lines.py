@@ -44,11 +44,13 @@ class Place:
 
     def evidence(self, needle: str = "") -> Evidence:
         """The current line as evidence: a verbatim, stripped part of it that holds `needle` where the line is long."""
-        return Evidence(file=self.file, line=self.number, text=cut(self.raw, needle))
+        return Evidence.model_construct(file=self.file, line=self.number, text=cut(self.raw, needle))
 
 
 def cut(raw: str, needle: str = "") -> str:
     """A verbatim part of `raw`, without colour codes and odd line breaks, at most `EVIDENCE_CHARS` long."""
+    if len(raw) <= EVIDENCE_CHARS and "\x1b" not in raw and not _BREAKS.search(raw):
+        return raw.strip()
     parts: Iterable[str] = _COLOUR.split(raw) if "\x1b" in raw else (raw,)
     pieces = [piece.strip() for part in parts for piece in _BREAKS.split(part)]
     holding = [piece for piece in pieces if needle and needle in piece]

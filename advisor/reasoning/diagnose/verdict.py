@@ -263,7 +263,8 @@ def gpudirect_state(reading: Reading, transport: Transport) -> YesPartialNo:
     if states:
         return "partial" if len(states) == 2 else "yes" if states == {True} else "no"
     if reading.gdr_pair:
-        return "yes" if True in reading.gdr_pair else "no"
+        near = {on for on, _ in reading.gdr_pair.values()}
+        return "partial" if len(near) == 2 else "yes" if near == {True} else "no"
     if reading.gdr_ring and (transport in RDMA_TRANSPORTS or True not in reading.gdr_ring):
         return "partial" if len(reading.gdr_ring) == 2 else "yes" if True in reading.gdr_ring else "no"
     if transport == "efa" and reading.first("gdr_unsupported"):

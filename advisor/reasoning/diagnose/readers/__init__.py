@@ -8,6 +8,7 @@ from .kernel import KernelReader
 from .matrix import MatrixReader
 from .nccl import NcclReader
 from .nvidia import NvlinkReader, QueryReader
+from .peer import PeerTableReader
 from .rdma import FabricInfoReader, RdmaReader
 from .settings import SettingReader, SignalReader
 from .tests import TestsReader
@@ -22,6 +23,7 @@ READERS: tuple[type[Reader], ...] = (
     FabricInfoReader,
     TestsReader,
     XmlReader,
+    PeerTableReader,
     KernelReader,
     SettingReader,
 )

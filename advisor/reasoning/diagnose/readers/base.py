@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from collections.abc import Hashable, MutableMapping
+from typing import ClassVar, TypeVar
 
 from advisor.reasoning.diagnose.facts import Reading
 from advisor.reasoning.diagnose.lines import Place
+from advisor.reasoning.diagnose.model import Evidence
 
+Key = TypeVar("Key", bound=Hashable)
 _PREFIX = re.compile(
     r"""\s*(?:
       \[\d+,\d+\]<std(?:out|err)>:?             # Open MPI --tag-output
@@ -44,6 +47,12 @@ def unprefix(text: str) -> tuple[str, str]:
         kept.append(found.group(1))
         at = found.end()
     return " ".join(kept), text[at:]
+
+
+def note(store: MutableMapping[Key, Evidence], key: Key, place: Place, needle: str) -> None:
+    """Keep the first line that shows `key`; later ones cost nothing."""
+    if key not in store:
+        store[key] = place.evidence(needle)
 
 
 class Reader:

@@ -8,7 +8,7 @@ from advisor.reasoning.diagnose import tables
 from advisor.reasoning.diagnose.facts import GraphPaths, Reading
 from advisor.reasoning.diagnose.lines import Place
 
-from .base import Reader
+from .base import Reader, note
 
 _ORIGIN = re.compile(r"\b(GPU|NET|NVS|CPU|NIC)/([0-9A-Fa-f\-]+) ?:(?=\s?(?:GPU|NET|NVS|CPU|NIC)/)")
 _PATH = re.compile(r"\b(GPU|NET|NVS|CPU|GIN)/([0-9A-Fa-f\-]+) \((\d+)/([\d.]+)/(\w+)\)")
@@ -105,7 +105,7 @@ class XmlReader(Reader):
             vendor, device = attributes.get("vendor", "")[2:], attributes.get("device", "")[2:]
             for row in tables.rows_cached("pci_devices.csv"):
                 if (row["vendor"], row["device"]) == (vendor, device):
-                    reading.gpu_names.setdefault(row["name"], place.evidence("<pci"))
+                    note(reading.gpu_names, row["name"], place, "<pci")
         elif tag == "gpu":
             reading.kind("NCCL topology XML")
             self._gpu = f"{place.file} {self._bus or place.number}"

@@ -6,7 +6,7 @@ import re
 
 from advisor.reasoning.diagnose.lines import Place
 
-from .base import Reader
+from .base import Reader, note
 
 _XID = re.compile(r"\bXid \(PCI:[^)]*\): (\d+)|(?i:\bXID(?: error)?[ :]+)(\d+)\b")
 _INSTANCE = re.compile(
@@ -47,4 +47,4 @@ class KernelReader(Reader):
         for found in _INSTANCE.finditer(text):
             name = next(part for part in found.groups() if part)
             if len(self.reading.instance_names) < 16:
-                self.reading.instance_names.setdefault(name, place.evidence(name))
+                note(self.reading.instance_names, name, place, name)

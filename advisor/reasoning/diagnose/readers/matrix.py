@@ -10,6 +10,8 @@ from advisor.reasoning.diagnose.model import Evidence
 
 from .base import Reader, unprefix
 
+MATRICES = 64
+"""Matrices kept: one a host of a paste, not one a minute of a monitoring log."""
 _DEVICE = re.compile(
     r"(?:GPU|NIC|NVSW)\d+|(?:mlx|bnxt_re|ionic|erdma|irdma|efa|rocep|ibp|qedr|hfi1|cxi|mana)[\w.:/\-]*"
 )
@@ -124,7 +126,8 @@ class MatrixReader(Reader):
         self._legend.clear()
         self._current[prefix] = matrix
         self._alias[prefix] = alias
-        self.reading.matrices.append(matrix)
+        if len(self.reading.matrices) < MATRICES:
+            self.reading.matrices.append(matrix)
         return matrix
 
     def _row(self, prefix: str, tokens: list[str], place: Place) -> None:

@@ -7,7 +7,7 @@ import re
 from advisor.reasoning.diagnose.facts import Channel, Reading
 from advisor.reasoning.diagnose.lines import Place
 
-from .base import Reader
+from .base import Reader, note
 
 _HEAD = re.compile(r"([^\s:\[\]()<>|,]+):(\d+):(\d+) \[(-?\d+)\] ")
 _VIA = re.compile(r"\[(send|receive)\] via (?:NET|COLLNET)/([^/\n]+?)/(\d+)")
@@ -21,7 +21,7 @@ _INIT = re.compile(r"NET/([A-Za-z][\w ]*?)\s?: Using (\[?\S.*)$")
 _HCA = re.compile(r"\[(\d+)\]\s?([\w.\-+]+):(\d+)/(\w+)")
 _HCA_DETAIL = re.compile(r"NET/IB\w*\s?: \[(\d+)\]\s?([\w.\-+]+):[\w.\-]*:(\d+)/(\w+)")
 _HCA_GDR = re.compile(r"GPU Direct RDMA (?:\(\w+\) )?(Enabled|Disabled|enabled|disabled) for HCA (\d+)")
-_PAIR_GDR = re.compile(r"GPU Direct RDMA (Enabled|Disabled) for (?:GPU|rank)\b")
+_PAIR_GDR = re.compile(r"GPU Direct RDMA (Enabled|Disabled) for (?:GPU|rank) ([^/]*?)\s*/")
 _RING_GDR = re.compile(r"use ring PXN \d GDR (\d)")
 _RANK = re.compile(r"\brank (\d+) n[rR]anks (\d+)")
 _TOPOLOGY = re.compile(r"nNodes (\d+)(?: localRanks (\d+))?")
@@ -104,7 +104,7 @@ class NcclReader(Reader):
         if "NVLS" in text or "nvls" in text or "MNNVL" in text:
             self._nvls(text, place)
         if "use ring PXN" in text and (found := _RING_GDR.search(text)):
-            reading.gdr_ring.setdefault(found.group(1) != "0", place.evidence(found.group(0)))
+            note(reading.gdr_ring, found.group(1) != "0", place, found.group(0))
         if "version" in text and (found := _VERSION.search(text)):
             reading.versions.setdefault(found.group(1), found.group(2))
 
@@ -130,7 +130,7 @@ class NcclReader(Reader):
     def _host(self, host: str, device: int, place: Place) -> None:
         devices = self.reading.local_devices.get(host)
         if devices is None:
-            self.reading.hosts.setdefault(host, place.evidence(host))
+            note(self.reading.hosts, host, place, host)
             devices = self.reading.local_devices[host] = set()
         if device >= 0:
             devices.add(device)
@@ -180,7 +180,7 @@ class NcclReader(Reader):
         if found is None:
             if local := _VIA_LOCAL.search(text):
                 name = "SHM" if local.group(1).startswith(("SHM", "direct")) else local.group(1)
-                reading.channel_kinds.setdefault(name, place.evidence(local.group(0)))
+                note(reading.channel_kinds, name, place, local.group(0))
             return
         direction, network = found.group(1), found.group(2).strip()
         gdr = "/GDRDMA" in text[found.end() - 1 :]
@@ -194,46 +194,53 @@ class NcclReader(Reader):
 
     def _network(self, text: str, host: str, place: Place) -> None:
         reading = self.reading
-        if found := _USING_NETWORK.search(text) or _ASSIGNED.search(text):
+        found = _USING_NETWORK.search(text) or _ASSIGNED.search(text)
+        if found and reading.using.get(host, ("",))[0] != found.group(1):
             reading.using[host] = (found.group(1), place.evidence(found.group(0)))
         if "/OFI" in text or "Libfabric" in text:
             if found := _PROVIDER.search(text):
-                reading.providers.setdefault(found.group(1), place.evidence(found.group(0)))
-                reading.inits.setdefault((host, "Libfabric"), place.evidence(found.group(0)))
+                note(reading.providers, found.group(1), place, found.group(0))
+                note(reading.inits, (host, "Libfabric"), place, found.group(0))
                 if found.group(2):
                     reading.versions.setdefault("ofi_nics", found.group(2))
             reading.kind("aws-ofi-nccl")
         if (found := _HCA_GDR.search(text)) and "NET/Socket" not in text:
             on = found.group(1).lower() == "enabled"
-            reading.gdr_hca.setdefault((host, on), place.evidence(found.group(0)))
+            note(reading.gdr_hca, (host, on), place, found.group(0))
             return
         if found := _PAIR_GDR.search(text):
-            reading.gdr_pair.setdefault(found.group(1) == "Enabled", place.evidence(found.group(0)))
+            pair = (host, found.group(2))
+            on = found.group(1) == "Enabled"
+            old = reading.gdr_pair.get(pair)
+            if old is None or (on and not old[0]):
+                reading.gdr_pair[pair] = (on, place.evidence(found.group(0)))
             return
         if "FasTrak" in text:
-            reading.inits.setdefault((host, "FasTrak"), place.evidence("FasTrak"))
+            note(reading.inits, (host, "FasTrak"), place, "FasTrak")
         if "GPUDirectTCPX" in text or "tcpxComm" in text:
-            reading.inits.setdefault((host, "GPUDirectTCPX"), place.evidence("GPUDirectTCPX"))
+            note(reading.inits, (host, "GPUDirectTCPX"), place, "GPUDirectTCPX")
         if found := _INIT.search(text):
             name = found.group(1).strip()
             ports = _HCA.findall(found.group(2))
             if name == "Socket" or ports or name not in {"Plugin"}:
-                reading.inits.setdefault((host, name), place.evidence(f"NET/{found.group(1)}"))
+                note(reading.inits, (host, name), place, f"NET/{found.group(1)}")
             for _, device, port, layer in ports:
-                reading.hcas.setdefault(host, {}).setdefault(f"{device}:{port}", (layer, place.evidence(device)))
+                cards = reading.hcas.setdefault(host, {})
+                if f"{device}:{port}" not in cards:
+                    cards[f"{device}:{port}"] = (layer, place.evidence(device))
         elif found := _HCA_DETAIL.search(text):
-            reading.inits.setdefault((host, "IB"), place.evidence("NET/IB"))
+            note(reading.inits, (host, "IB"), place, "NET/IB")
             key = f"{found.group(2)}:{found.group(3)}"
             reading.hcas.setdefault(host, {}).setdefault(key, (found.group(4), place.evidence(found.group(2))))
 
     def _nvls(self, text: str, place: Place) -> None:
         reading = self.reading
         if found := _NVLS_CHANNELS.search(text):
-            reading.nvls.setdefault(found.group(1) != "0", place.evidence(found.group(0)))
+            note(reading.nvls, found.group(1) != "0", place, found.group(0))
         elif "NVLS comm 0x" in text or "Connected NVLS tree" in text:
-            reading.nvls.setdefault(True, place.evidence("NVLS"))
+            note(reading.nvls, True, place, "NVLS")
         elif "NVLS multicast support is not available" in text:
-            reading.nvls.setdefault(False, place.evidence("NVLS multicast support is not available"))
+            note(reading.nvls, False, place, "NVLS multicast support is not available")
         elif "NVLS multicast support is available" in text:
             reading.signal("nvls_multicast_ok", place.evidence("NVLS multicast"))
         if (found := _FABRIC.search(text)) and found.group(1) == "2":

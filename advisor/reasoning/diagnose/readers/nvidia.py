@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from advisor.reasoning.diagnose.facts import LinkList, Reading
+from advisor.reasoning.diagnose.facts import LIMIT, LinkList, Reading
 from advisor.reasoning.diagnose.lines import Place
 
-from .base import Reader, unprefix
+from .base import Reader, note, unprefix
 
 _GPU_LINE = re.compile(r"\bGPU (\d+): (.+?)(?:\s*\(UUID: [^)]*\)?)?\s*$")
 _GPU_WORD = re.compile(r"NVIDIA|Tesla|GeForce|Quadro|RTX|GRID|TITAN|AMD|Instinct|\b[ABHLTVP]\d{2,3}\b|\bG[BH]\d{3}\b")
@@ -91,7 +91,7 @@ class NvlinkReader(Reader):
         links = LinkList(self._dcgm_gpu or 0, "", place.evidence(), closed=True)
         links.active = {n: 0.0 for n, mark in enumerate(marks) if mark == "U"}
         links.inactive = {n: place.evidence() for n, mark in enumerate(marks) if mark == "D"}
-        if links.active or links.inactive:
+        if (links.active or links.inactive) and len(self.reading.links) < LIMIT:
             self.reading.links.append(links)
             self.reading.kind("dcgmi nvlink -s")
         self._dcgm_gpu = None
@@ -101,7 +101,7 @@ class NvlinkReader(Reader):
             return
         clean = re.sub(r"\s{2,}.*|\.\.\.$", "", name).strip()
         if clean and len(self.reading.gpu_names) < 64:
-            self.reading.gpu_names.setdefault(clean, place.evidence(clean))
+            note(self.reading.gpu_names, clean, place, clean)
 
     def _link(self, text: str, found: re.Match[str], place: Place) -> None:
         prefix, _ = unprefix(text)
@@ -113,8 +113,10 @@ class NvlinkReader(Reader):
                 links.closed = True
             links = LinkList(following, "", place.evidence(found.group(0)))
             self._gpu[prefix] = links
-        if links not in self.reading.links:
-            self.reading.links.append(links)
+        if not links.kept:
+            links.kept = True
+            if len(self.reading.links) < LIMIT:
+                self.reading.links.append(links)
             self.reading.kind("nvidia-smi nvlink -s")
         if found.group(2):
             links.active[number] = float(found.group(2))
@@ -197,7 +199,8 @@ class QueryReader(Reader):
         name, value = found.group(1).strip(), found.group(2)
         if self._block == "fabric":
             self.reading.kind("nvidia-smi -q (fabric)")
-            self.reading.fabric.append((name, value, place.evidence(found.group(0).strip())))
+            if len(self.reading.fabric) < LIMIT:
+                self.reading.fabric.append((name, value, place.evidence(found.group(0).strip())))
             if name in {"Processes", "Process ID"}:
                 self._block, self.open = "", False
         elif self._part:
@@ -205,9 +208,10 @@ class QueryReader(Reader):
                 self._max = value
             elif name == "Current":
                 self.reading.kind("nvidia-smi -q (PCIe)")
-                self.reading.pcie.append(
-                    (self._part, self._max, value, "nvidia-smi", place.evidence(found.group(0).strip()))
-                )
+                if len(self.reading.pcie) < LIMIT:
+                    self.reading.pcie.append(
+                        (self._part, self._max, value, "nvidia-smi", place.evidence(found.group(0).strip()))
+                    )
                 self._part = ""
             elif name.startswith(("Bridge", "Replays", "Tx")):
                 self._block, self.open = "", False
@@ -216,6 +220,8 @@ class QueryReader(Reader):
         cells = [part.strip() for part in unprefix(text)[1].split(",")]
         if len(cells) != len(self._columns):
             self._columns, self.open = [], False
+            return
+        if len(self.reading.pcie) >= LIMIT:
             return
         row = dict(zip(self._columns, cells, strict=True))
         current = row.get("pcie.link.width.current")
@@ -227,4 +233,4 @@ class QueryReader(Reader):
         if row.get("fabric.state"):
             self.reading.fabric.append(("State", row["fabric.state"], place.evidence()))
         if row.get("name"):
-            self.reading.gpu_names.setdefault(row["name"], place.evidence(row["name"]))
+            note(self.reading.gpu_names, row["name"], place, row["name"])

@@ -7,7 +7,7 @@ import re
 from advisor.reasoning.diagnose.facts import Port, Reading
 from advisor.reasoning.diagnose.lines import Place
 
-from .base import Reader, unprefix
+from .base import Reader, note, unprefix
 
 _CA = re.compile(r"^\s*CA '([^']+)'")
 _HCA_ID = re.compile(r"\bhca_id:\s*(\S+)")
@@ -145,8 +145,8 @@ class RdmaReader(Reader):
         current = self._port[prefix]
         if name == "vendor_id" and value.lower() == AMAZON:
             device = self._device[prefix][0]
-            self.reading.providers.setdefault("efa", place.evidence(body.strip()))
-            self.reading.domains.setdefault(device, place.evidence(body.strip()))
+            note(self.reading.providers, "efa", place, body.strip())
+            note(self.reading.domains, device, place, body.strip())
             return
         if name in {"ca type", "vendor_part_id", "board_id"}:
             device, tool, model = self._device[prefix]
@@ -194,7 +194,7 @@ class FabricInfoReader(Reader):
         body = body.strip()
         if body.startswith("provider:"):
             self.reading.kind("fi_info")
-            self.reading.providers.setdefault(body[9:].strip(), place.evidence(body))
+            note(self.reading.providers, body[9:].strip(), place, body)
         elif body.startswith("domain:") and "fi_info" in self.reading.kinds:
             name = re.sub(r"-(?:rdm|dgrm|dgram)$", "", body[7:].strip())
-            self.reading.domains.setdefault(name, place.evidence(body))
+            note(self.reading.domains, name, place, body)

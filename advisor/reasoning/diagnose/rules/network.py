@@ -19,7 +19,7 @@ def socket_fallback(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     if verdict.transport != "socket" and not sockets:
         return
     chosen = [place for name, place in reading.using.values() if tables.transport_of(name) == "socket"]
-    found = [place for (_, name), place in reading.inits.items() if name == "Socket"]
+    found = [place for (_, name), place in reading.inits.items() if tables.transport_of(name) == "socket"]
     others = [place for (_, name), place in reading.inits.items() if name == "Libfabric"]
     evidence = next((c.evidence for c in sockets), None) or next(iter(chosen + found + others), None)
     if evidence is None or verdict.nodes == "one":
@@ -93,7 +93,7 @@ def gdr_disabled(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     channels = network_channels(reading)
     places = [place for (_, on), place in reading.gdr_hca.items() if not on]
     places += [c.evidence for c in channels if not c.gdr]
-    places += [reading.gdr_pair[False]] if False in reading.gdr_pair and True not in reading.gdr_pair else []
+    places += [place for on, place in reading.gdr_pair.values() if not on]
     places += [reading.gdr_ring[False]] if False in reading.gdr_ring else []
     places += [place for net, _, place in reading.xml_nets if net.get("gdr") == "0" and is_rdma_name(net["name"])]
     for evidence in places[:1]:
