@@ -73,7 +73,7 @@ def layer_bytes_per_token(job: Job, plan: Plan) -> float:
         routed_share = shape.moe_layers / shape.layers
         routed = 2 * shape.topk * (2 * shape.moe_width + shape.moe_ffn * (4 if shape.gated else 2))
         mlp = mlp * (1 - routed_share) + routed * routed_share
-    residual = h * 2
+    residual = 0.0 if job.dense_mask else 2 * h  # rotary and 32-bit copies, which the paper's GPT does not have
     if plan.tp > 1 and not plan.sequence_parallel:
         return inputs + residual + (attention + mlp) / plan.tp
     return (inputs + residual + attention + mlp) / plan.tp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor.answer import Constraints, Lang, Needs, Pick, Workload
 from advisor.reasoning import picking, wording
@@ -18,6 +18,8 @@ from advisor.reasoning.candidates import (
     work_tokens,
 )
 from advisor.reasoning.counterfactuals import Links, link_worth
+from advisor.reasoning.job import Plan
+from advisor.reasoning.memory import train_memory
 from advisor.reasoning.parallelism import Wanted
 from advisor.reasoning.recommendation import Recommendation
 from advisor.reasoning.series import chart_series
@@ -203,15 +205,27 @@ def recommend(
     )
 
 
+def least_gb(sizing: Sizing, candidate: Candidate, facts: Facts) -> float:
+    """GB a GPU that the job takes at the least on as many GPUs: one sequence, recomputed, states sharded over all of them."""
+    job = sizing.job
+    if job is None:
+        return candidate.result.memory_gb
+    gpus = max(1, round(candidate.gpus))
+    least = replace(job, micro_batch=1, recompute="full")
+    plan = Plan(dp=gpus, sharding="zero3" if gpus > 1 else "ddp")
+    return min(candidate.result.memory_gb, train_memory(least, plan, facts.values).total)
+
+
 def _needs(sizing: Sizing, candidates: Sequence[Candidate], links: Links, lang: Lang, facts: Facts) -> Needs:
     if not candidates:
         return Needs(total_gpu_memory_gb=round(floor_gb(sizing), 1), reasons=wording.reasons(sizing, links, None, lang))
     fewest = min(candidates, key=lambda c: (c.gpus, c.usd_hour))
-    total = fewest.result.memory_gb * max(1.0, fewest.gpus)
+    each = least_gb(sizing, fewest, facts)
+    total = each * max(1.0, fewest.gpus)
     rdma_slow = links.rdma if any(c.nodes > 1 for c in candidates) else None
     return Needs(
         total_gpu_memory_gb=round(total, 1),
-        min_gpu_memory_gb=round(fewest.result.memory_gb, 1),
+        min_gpu_memory_gb=round(each, 1),
         gpus_min=max(1, round(fewest.gpus)),
         nvlink=verdict(links.nvlink),
         internode_rdma=verdict(rdma_slow) if sizing.mode == "train" else "no",
