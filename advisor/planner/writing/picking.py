@@ -15,6 +15,8 @@ from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
 from advisor.planner.writing.short import questions_back
 
+BACKGROUND = 1
+BACKGROUND_DEEP = 3
 MONTH_ACTS = frozenset({"monthly"})
 
 
@@ -41,11 +43,10 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         parts.append("\n".join(machines.job_lines(rec, lang)))
         parts += [c.verdict for c in rec.counterfactuals if c.verdict and c.with_ and c.without]
         parts += _trade(rec, reading, lang)
-    parts += background(reading, results, citations, 2)
+    parts += background(reading, results, citations, BACKGROUND_DEEP if deep(reading) else BACKGROUND)
     if shown:
-        caveats = list(dict.fromkeys(c for p in shown[:1] for c in p.caveats))
-        if caveats:
-            parts.append(f"**{text('writing.head.check', lang)}**\n" + "\n".join(f"- {c}" for c in caveats[:4]))
+        checks = [*checks_before_renting(shown[0], lang), *(shown[0].caveats if deep(reading) else ())]
+        parts.append(f"**{text('writing.head.check', lang)}**\n" + "\n".join(f"- {c}" for c in checks))
         parts.append(" ".join(_notes(shown, rec, reading, lang, stale_days)))
     return Answer(
         lang=lang,
@@ -63,6 +64,25 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         citations=citations.rows(),
         charts=rec.charts,
     )
+
+
+def deep(reading: Any) -> bool:
+    """Does the person ask for more than the short answer?"""
+    return bool(reading.acts >= {"more_detail", "follow_up"})
+
+
+def checks_before_renting(pick: Pick, lang: str) -> list[str]:
+    """What to ask and what to run for this pick: its links as they should show, what nobody states, and stock."""
+    checks = []
+    if pick.gpu_count > 1 and pick.nvlink in ("yes", "partial", "unknown"):
+        checks.append(text(f"writing.check.nvlink.{pick.nvlink}", lang, gpus=f"{pick.gpu_count:g}"))
+    if pick.nodes > 1:
+        key = pick.internode_fabric if pick.internode_fabric in ("infiniband", "roce", "efa", "unknown") else "other"
+        checks.append(text(f"writing.check.network.{key}", lang, nodes=pick.nodes))
+    checks.append(
+        text("writing.check.stock.cluster" if pick.nodes > 1 else "writing.check.stock", lang, region=pick.region)
+    )
+    return checks
 
 
 def background(reading: Any, results: Any, citations: Citations, count: int) -> list[str]:
@@ -98,8 +118,8 @@ def _no_match(rec: Any, reading: Any, results: Any, lang: str) -> list[str]:
 
 
 def _trade(rec: Any, reading: Any, lang: str) -> list[str]:
-    lines = [*rec.flips[:2], *rec.why_not_runner_up[:1]]
-    if "more_detail" in reading.acts:
+    lines = [*rec.flips[:1], *rec.why_not_runner_up[:1]]
+    if deep(reading):
         lines = [*rec.flips, *rec.why_not_runner_up, text("writing.formula", lang, formula=rec.formula)]
     return [f"**{text('writing.head.trade', lang)}**\n" + "\n".join(f"- {line}" for line in lines)] if lines else []
 
