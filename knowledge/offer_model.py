@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -55,6 +56,14 @@ class Offer(BaseModel):
     """The kind of source: skypilot, gpuhunt, price-page, table, … Re-ingesting replaces a provider's rows of one catalogue."""
     link_note: str | None = None
     nvlink_source: str | None = None
+
+
+def age_days(as_of: str, today: date) -> int | None:
+    """Days since the date of an offer or source; None where its date is not known. Never below 0."""
+    try:
+        return max(0, (today - date.fromisoformat(as_of)).days)
+    except ValueError:
+        return None
 
 
 class OfferFilter(BaseModel):

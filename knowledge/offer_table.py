@@ -16,6 +16,7 @@ from knowledge.errors import DataError, StoreUnavailable
 from knowledge.links import join_links
 from knowledge.offer_model import Offer
 from knowledge.places import locate
+from knowledge.providers import provider_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +33,7 @@ _SHIPPED_INPUTS = (
     "places.csv",
     "gpu_names.csv",
 )
+LISTED_EVERYWHERE = "The catalogue lists this type in every region: ask whether it is there."
 FORMAT = "1"
 """Raised when the columns or the joining rules change, so that a table built by an older version is built anew."""
 
@@ -116,6 +118,9 @@ def make_offer(
         "nvlink_source": links.nvlink_source,
         "link_note": links.note,
     }
+    seller = provider_table().get(broker or provider)
+    if seller and seller.lists_everywhere and more.get("catalogue") == "skypilot" and region != "unknown":
+        more["price_note"] = " ".join(note for note in (more.get("price_note"), LISTED_EVERYWHERE) if note)
     price_gpu = more.pop("price_usd_gpu_hour", None)
     if price_gpu is None and price_usd_hour is not None and gpu_count > 0:
         price_gpu = round(price_usd_hour / gpu_count, 6)

@@ -14,7 +14,10 @@ DATA = Path(__file__).parent / "data"
 
 
 class Provider(BaseModel):
-    """One provider. `country` is that of its head office; `catalogue_currency` what its catalogue rows are in ("EUR?": likely)."""
+    """One provider. `country` is that of its head office; `catalogue_currency` what its catalogue rows are in ("EUR?": likely).
+
+    `lists_everywhere`: its catalogue lists every type in every region, so that a row does not say the type is there.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,6 +29,7 @@ class Provider(BaseModel):
     site: str
     kind: str
     catalogue_currency: str
+    lists_everywhere: bool
     source: str
     as_of: str
 

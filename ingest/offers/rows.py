@@ -199,6 +199,9 @@ def _gpu(row: CatalogueRow, report: Report) -> ResolvedGpu | None:
         size = row.memory_gb or (round(size * row.count, 1) if size else None)
     elif row.memory_gb and size is None:
         size = row.memory_gb
+    elif size and size not in gpu_table()[first.gpu].memory_gb:
+        sizes = ", ".join(f"{known:g}" for known in gpu_table()[first.gpu].memory_gb)
+        report.warn(f"{row.label}: {size:g} GB is no size of the {first.gpu} ({sizes} GB); it is kept as written")
     return ResolvedGpu(first.gpu, _variant(row, first.gpu, same, report), size)
 
 

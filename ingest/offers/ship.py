@@ -23,7 +23,7 @@ from ingest.offers.skypilot import UUID, gpu_in_type
 from ingest.report import Report
 from knowledge.gpu_names import gpu_table, resolve_gpu
 from knowledge.links import board_form, named_gpu
-from knowledge.offer_table import SHIPPED
+from knowledge.offer_table import LISTED_EVERYWHERE, SHIPPED
 from knowledge.places import locate
 from knowledge.providers import provider_table, resolve_provider
 
@@ -116,6 +116,7 @@ def catalogue_rows(folder: Path, country: str, rows: list[Row], report: Report) 
                 continue
             values = {name: getattr(offer, name, None) for name in COLUMNS}
             values |= {"source": base["source"], "as_of": base["as_of"], "country": None, "city": None}
+            values["price_note"] = (offer.price_note or "").replace(LISTED_EVERYWHERE, "").strip()
             found.append({name: _shown(value) for name, value in values.items()})
     return found
 

@@ -115,3 +115,25 @@ def test_exported_offers_can_be_taken_in_again(tmp_path):
 def test_columns_that_are_not_read_are_told(tmp_path):
     report = ingest_offers([write(tmp_path / "t.csv", [{**ROWS[0], "colour": "red"}])], home=tmp_path)
     assert any("colour" in warning for warning in report.warnings)
+
+
+def test_a_memory_that_no_such_card_has_is_told(tmp_path):
+    rows = [
+        {
+            "provider": "acme",
+            "instance_type": "b",
+            "gpu": "B300",
+            "gpu_count": 8,
+            "gpu_memory_gb": 180,
+            "price_usd_hour": 60,
+        }
+    ]
+    report = ingest_offers([write(tmp_path / "t.csv", rows)], home=tmp_path)
+    assert report.added == 1
+    assert any("180 GB is no size of the B300" in warning for warning in report.warnings)
+
+
+def test_a_price_far_from_what_such_cards_cost_is_told(tmp_path):
+    rows = [{"provider": "acme", "instance_type": "b", "gpu": "H100", "gpu_count": 8, "price_usd_hour": 0.8}]
+    report = ingest_offers([write(tmp_path / "t.csv", rows)], home=tmp_path)
+    assert any("outside" in warning and "H100" in warning for warning in report.warnings)
