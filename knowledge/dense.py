@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from knowledge.deadline import Deadline
 from knowledge.errors import StoreUnavailable
 
 _HNSW = {"hnsw": {"space": "cosine", "ef_construction": 200, "max_neighbors": 32, "ef_search": 200}}
@@ -33,6 +34,7 @@ class DenseIndex:
         self._folder, self._url, self._token = folder, url, token
         self._client: Any = None
         self._collection: Any = None
+        self._deadline = Deadline() if url else None
 
     def _connect(self) -> Any:
         if self._client is None:
@@ -124,15 +126,22 @@ class DenseIndex:
         return int(self.collection().count())
 
     def nearest(self, vector: np.ndarray, k: int, where: dict[str, Any] | None = None) -> list[tuple[str, float]]:
-        """The k nearest vectors' ids with their cosine similarity, best first."""
+        """The k nearest vectors' ids with their cosine similarity, best first. A server gets two seconds; see `Deadline`."""
+        if self._deadline is not None:
+            return self._deadline.run(lambda: self._nearest(vector, k, where))
+        return self._nearest(vector, k, where)
+
+    def _nearest(self, vector: np.ndarray, k: int, where: dict[str, Any] | None) -> list[tuple[str, float]]:
         try:
             found = self.collection().query(query_embeddings=[vector], n_results=k, where=where, include=["distances"])
         except StoreUnavailable:
             raise
         except Exception as error:  # as above
+            self._collection = None  # a server that lost its data makes a new one under the same name
             raise StoreUnavailable(f"Chroma cannot answer ({error}).") from error
         return [
-            (passage_id, 1.0 - float(distance)) for passage_id, distance in zip(found["ids"][0], found["distances"][0])
+            (passage_id, 1.0 - float(distance))
+            for passage_id, distance in zip(found["ids"][0], found["distances"][0], strict=True)
         ]
 
     def drop_other_models(self, keep: Callable[[str], bool] | None = None) -> list[str]:

@@ -19,6 +19,7 @@ NEWEST_EDITION = 0.92
 OLD_CONCEPT = "§old"
 MOST_WORDS = 0.6
 SOME_WORDS = 0.25
+MANY_WORDS = 4
 
 
 @dataclass
@@ -154,7 +155,7 @@ def on_topic(
     """Whether the knowledge holds something about the question.
 
     `noise` is how near, by cosine, questions about nothing in it come. A question nearer than that is on topic; one as far
-    off is so only where a passage holds most of its words, or a good part of them with a name among them (a provider, an
+    off is so only where a passage holds most of its words, many of them, or a good part of them with a name among them (a provider, an
     identifier, a Latin word in a Japanese question).
     """
     if not candidates:
@@ -169,7 +170,8 @@ def on_topic(
     shares = weights @ have / weights.sum()
     best = int(np.argmax(shares))
     share = float(shares[best])
-    if share >= MOST_WORDS and int(have[:, best].sum()) >= 2:
+    matched = int(have[:, best].sum())
+    if matched >= MANY_WORDS or (share >= MOST_WORDS and matched >= 2):
         return True
     named = any(inside and _is_name(group) for group, inside in zip(content, have[:, best], strict=True))
     return named and share >= SOME_WORDS

@@ -25,22 +25,25 @@ def block_components(text: str) -> str:
     pieces: list[str] = []
     at = 0
     for match in _BLOCK_TAG.finditer(text):
-        name, rest = match.group("name"), match.group("rest") or ""
+        name, rest = match.group("name"), (match.group("rest") or "").rstrip()
+        alone = bool(match.group("self")) or rest.endswith("/")
         if not is_tag(name) or (name.lower() in HTML_TAGS and name not in ("details", "div")):
             continue
         pieces.append(text[at : match.start()])
         at = match.end()
-        pieces.append(_open(name, rest, match) if not match.group("close") else _close(name))
+        pieces.append(
+            _open(name, rest.removesuffix("/"), match.group(), alone) if not match.group("close") else _close(name)
+        )
     pieces.append(text[at:])
     return _indent_parts("".join(pieces))
 
 
-def _open(name: str, rest: str, match: re.Match[str]) -> str:
+def _open(name: str, rest: str, whole: str, alone: bool) -> str:
     found = attributes(rest)
     if name == "div":
         title = found.get("editor-title", "")
         return f"\n\n{title}\n\n" if title else ""
-    if name in _TITLED and not match.group("self"):
+    if name in _TITLED and not alone:
         title = found.get("title") or found.get("label") or found.get("value") or ""
         return f"\n\x02{title}\x03\n"
     if name in _FIELDS:
@@ -50,8 +53,8 @@ def _open(name: str, rest: str, match: re.Match[str]) -> str:
         return f"\n\n`{label}` ({', '.join(facts)}): " if facts else f"\n\n`{label}`: "
     if name == "Card" and found.get("title"):
         return f"\n\n{found['title']}: "
-    if match.group("self"):
-        return match.group()
+    if alone:
+        return whole
     if name in ("Message", "Warning", "Note", "Tip", "Info", "Danger", "Caution", "Check"):
         kind = found.get("type") or found.get("title") or (name if name != "Message" else "")
         return f"\n\n{kind.capitalize()}: " if kind else "\n\n"

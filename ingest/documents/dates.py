@@ -28,7 +28,12 @@ _KEYS = (
 _ISO = re.compile(r"(20\d\d)[-/.](\d{1,2})(?:[-/.](\d{1,2}))?")
 _US = re.compile(r"\b(\d{1,2})/(\d{1,2})/(20\d\d)\b")
 _JAPANESE = re.compile(r"(20\d\d)年\s*(\d{1,2})月(?:\s*(\d{1,2})日)?")
-_MONTHS = {name: number for number, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)}
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+    )
+}
 _WORDS = re.compile(
     r"\b(?:(\d{1,2})\s+)?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(?:(\d{1,2})(?:st|nd|rd|th)?,?\s+)?(20\d\d)\b",
     re.IGNORECASE,

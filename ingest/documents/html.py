@@ -20,9 +20,42 @@ _DROP = (
 )
 _MAIN = ("main article", "article", "main", "[role=main]", "#main-content", "#content", ".document", ".content", "body")
 _INLINE = frozenset(
-    ["a", "abbr", "b", "bdi", "bdo", "br", "cite", "code", "data", "dfn", "em", "font", "i", "kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"]
+    [
+        "a",
+        "abbr",
+        "b",
+        "bdi",
+        "bdo",
+        "br",
+        "cite",
+        "code",
+        "data",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "kbd",
+        "label",
+        "mark",
+        "nobr",
+        "q",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+    ]
 )
-_BLOCKY = frozenset(["p", "li", "dd", "dt", "blockquote", "figcaption", "caption", "summary", "address", "center", "legend"])
+_BLOCKY = frozenset(
+    ["p", "li", "dd", "dt", "blockquote", "figcaption", "caption", "summary", "address", "center", "legend"]
+)
 
 
 def load_html(text: str) -> Page:

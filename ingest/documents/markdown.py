@@ -7,6 +7,7 @@ into blocks. What stands in a tab or a fold keeps the tab's title.
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -127,9 +128,8 @@ def _set_fences_aside(text: str, source: _Source) -> str:
         while end < len(lines) and not closing.match(lines[end]):
             end += 1
         indent = match.group("indent")
-        width = len(indent) if not indent.strip() else len(indent)
         quoted = ">" in indent
-        body = [_dedent(line, width, quoted) for line in lines[at + 1 : end]]
+        body = [_dedent(line, len(indent), quoted) for line in lines[at + 1 : end]]
         language = match.group("info").strip().split(" ")[0].strip("{}.").lower()
         code = html.unescape("\n".join(body)).strip("\n")
         if language == "mermaid":
@@ -342,7 +342,7 @@ def _pipe_table(lines: list[str], at: int) -> tuple[Table, int]:
 
 def fill_down(rows: list[list[str]]) -> list[list[str]]:
     """A row whose first cell is blank goes on with the row above: it gets that row's first cell."""
-    for above, row in zip(rows, rows[1:], strict=False):
+    for above, row in itertools.pairwise(rows):
         if len(row) > 1 and not row[0] and above[0] and any(row[1:]):
             row[0] = above[0]
     return rows
