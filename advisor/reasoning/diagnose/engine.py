@@ -31,9 +31,9 @@ def read(texts: Texts) -> Reading:
     place = Place()
     pairs = texts.items() if isinstance(texts, Mapping) else texts
     for name, body in pairs:
-        place.file, place.number = name, 0
+        place.file, place.number = lines.sound(name), 0
         dispatcher.begin()
-        for raw in lines.split(body) if isinstance(body, str) else body:
+        for raw in lines.split(lines.sound(body)) if isinstance(body, str) else body:
             place.number += 1
             place.raw = raw if len(raw) <= MAX_LINE else raw[:MAX_LINE]
             dispatcher.feed(lines.plain(raw) if "\x1b" in raw else place.raw, place)

@@ -29,6 +29,11 @@ def split(text: str) -> Iterator[str]:
             yield line
 
 
+def sound(text: str) -> str:
+    """`text` with lone surrogates replaced: JSON escapes and file names can hold them, and no output may."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def plain(raw: str) -> str:
     """The line without terminal colours and cursor codes."""
     return _COLOUR.sub("", raw) if "\x1b" in raw else raw

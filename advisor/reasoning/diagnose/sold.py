@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -18,17 +19,36 @@ Lookup = Callable[[str], Any]
 _UNKNOWN = {None, "", "unknown"}
 
 
+_FIELDS = (
+    "provider",
+    "gpu",
+    "gpu_variant",
+    "gpu_count",
+    "nvlink",
+    "nvlink_topology",
+    "nvlink_domain_gpus",
+    "internode_fabric",
+    "internode_gbit_s_per_node",
+    "gpudirect_rdma",
+)
+
+
+def _value(row: Any, name: str) -> Any:
+    return row.get(name) if isinstance(row, Mapping) else getattr(row, name, None)
+
+
 def promise(instance_type: str, offers_lookup: Lookup | None) -> dict[str, Any]:
-    """The link fields promised for the type: the offer's row first, then data/devices.csv; empty where nobody knows it."""
-    row = offers_lookup(instance_type) if offers_lookup else None
+    """The link fields promised for the type: its offers first, then data/devices.csv; empty where nobody knows it.
+
+    The look-up may give one row or several (regions, prices); of several, the value most of them name counts.
+    """
+    found = offers_lookup(instance_type) if offers_lookup else None
+    rows = list(found) if isinstance(found, list | tuple) else [found] if found is not None else []
     fields: dict[str, Any] = {}
-    if row is not None:
-        names = (
-            "provider", "gpu", "gpu_variant", "gpu_count", "nvlink", "nvlink_topology", "nvlink_domain_gpus",
-            "internode_fabric", "internode_gbit_s_per_node", "gpudirect_rdma",
-        )  # fmt: skip
-        get = row.get if isinstance(row, Mapping) else lambda name: getattr(row, name, None)
-        fields = {name: get(name) for name in names if get(name) not in _UNKNOWN}
+    for name in _FIELDS:
+        values = [value for row in rows if (value := _value(row, name)) not in _UNKNOWN]
+        if values:
+            fields[name] = Counter(values).most_common(1)[0][0]
     for known in tables.rows_cached("devices.csv"):
         if re.fullmatch(known["instance_type"], instance_type, re.IGNORECASE):
             fields.setdefault("provider", known["provider"])

@@ -65,6 +65,13 @@ def test_rate_of_all_ports_together():
     assert verdicts(found)["rate"] == "ok" and verdicts(found)["nics"] == "ok"
 
 
+def test_rows_of_several_regions_are_one_promise():
+    rows = [ROW, ROW | {"internode_fabric": "unknown"}, ROW | {"internode_gbit_s_per_node": None}]
+    found = run_files([CASES / "mixed-topo-and-log.txt"], instance_type="x", offers_lookup=lambda name: rows)
+    assert verdicts(found)["fabric"] == "ok" and {i.item: i.promised for i in found.sold.items}["rate"] == "3200"
+    assert run_files([CASES / "mixed-topo-and-log.txt"], instance_type="x", offers_lookup=lambda name: []).sold is None
+
+
 def test_unknown_type_is_not_compared():
     assert run_files([CASES / "ibstat-fine.txt"], instance_type="nobody-knows-this").sold is None
 
