@@ -116,12 +116,7 @@ def _tags(fields: dict[str, Any], name: str, count: int, network: str) -> set[st
     promised = fields.get("nvlink")
     if promised != "no":
         tags.add("nvlink")
-    if (
-        "nvlink" in tags
-        and board is not None
-        and board.board in {"SXM", "superchip"}
-        and not re.search("V100|P100", name)
-    ):
+    if "nvlink" in tags and board is not None and board.nvls:
         tags.add("switch")
     if network in {"infiniband", "roce", "unknown"}:
         tags |= {"rdma", "cluster"}

@@ -88,3 +88,9 @@ def test_long_lines_and_deep_nesting():
     check("export " * 5_000 + "NCCL_P2P_DISABLE=1")
     check("-x " * 5_000 + "NCCL_IB_DISABLE")
     check("0" * 10_000 + ":1:2 [0] NCCL INFO a")
+
+
+def test_lone_surrogates_do_not_break_the_output():
+    text = "x\ud800\nGPU0\t X \tNV3 \udfff\nGPU1\tNV3\t X \nNo IB devices found \ud800\n"
+    found = diagnose({"a\udcff": text})
+    assert found.problems and found.model_dump_json() and found.masked().model_dump_json()

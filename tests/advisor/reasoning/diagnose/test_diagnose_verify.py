@@ -50,3 +50,8 @@ def test_every_step_names_its_source():
     assert all(
         step.source.startswith("https://") and step.title and step.good for step in verify_plan("p5.48xlarge").steps
     )
+
+
+def test_fabric_state_is_asked_only_where_the_driver_prints_it():
+    assert "fabric" in commands(verify_plan("p5.48xlarge"))
+    assert "fabric" not in commands(verify_plan("p4d.24xlarge"))
