@@ -76,7 +76,7 @@ _GLUED = re.compile(r"(sxm\d?|pcie|nvl|oam|(?:16|24|32|40|48|80|94|96|141|180|19
 
 
 class ResolvedGpu(NamedTuple):
-    """Canonical model, board form ("SXM", "PCIe", "NVL", "OAM", "superchip", "board", "unknown") and GB of one GPU or None."""
+    """Canonical model, board form ("SXM", "PCIe", "NVL", "OAM", "superchip", "unknown") and GB of one GPU or None."""
 
     gpu: str
     variant: str

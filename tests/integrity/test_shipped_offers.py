@@ -18,7 +18,7 @@ from knowledge.providers import provider_table
 OFFERS = shipped_offers()
 PROVIDERS = sorted({offer.provider for offer in OFFERS})
 NEVER_NVLINK = re.compile(
-    r"(T4G?|L4|L20|L40S?|A10G?|A16|RTX [45]0[5-9]0.*|RTX \d000 Ada|RTX PRO .*|MI\d+.*|Gaudi.*|TPU.*)$"
+    r"(T4g?|L4|L20|L40S?|A10G?|A16|RTX [45]0[5-9]0.*|RTX \d000 Ada|RTX PRO .*|MI\d+.*|Gaudi.*|TPU.*)$"
 )
 BRIDGED_PAIRS = {"PCIe", "NVL"}
 
@@ -110,8 +110,10 @@ class TestProvider:
                 assert offer.internode_rdma == "yes", offer
             if offer.internode_rdma == "yes" and offer.internode_fabric == "unknown":
                 assert offer.link_note, offer
-            if offer.internode_fabric in {"tcpx", "tcpxo", "ethernet", "none"}:
+            if offer.internode_fabric in {"tcpx", "tcpxo", "none"}:
                 assert offer.internode_rdma == "no", offer
+            if offer.internode_fabric == "ethernet":
+                assert offer.internode_rdma in {"no", "unknown"}, offer
 
     def test_links_sourced(self, provider):
         for offer in self.rows(provider):

@@ -56,8 +56,8 @@ from knowledge.gpu_names import gpu_table, nearest, parse_gpu, resolve_gpu, snap
         ("Radeon MI25", "MI25", "PCIe", 16),
         ("GAUDI2", "Gaudi 2", "OAM", 96),
         ("Gaudi HL-205", "Gaudi", "OAM", 32),
-        ("tpu-v6e-1", "TPU v6e", "board", 32),
-        ("tpu-v5litepod-8", "TPU v5e", "board", 16),
+        ("tpu-v6e-1", "TPU v6e", "unknown", 32),
+        ("tpu-v5litepod-8", "TPU v5e", "unknown", 16),
     ],
 )
 def test_resolve(text, gpu, variant, memory):

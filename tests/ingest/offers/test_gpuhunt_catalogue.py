@@ -73,7 +73,7 @@ def test_names_without_spaces_and_tpus():
     assert [(o.gpu, o.gpu_variant, o.gpu_memory_gb) for o in offers] == [
         ("RTX 6000 Ada", "PCIe", 48),
         ("H100", "NVL", 94),
-        ("TPU v5e", "board", 16),
+        ("TPU v5e", "unknown", 16),
         ("A100", "unknown", 40),
         ("MI300X", "OAM", 192),
     ]
