@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from advisor.errors import AdvisorError, BadRequest
+from advisor.upkeep import add_upkeep
 from knowledge.errors import KnowledgeError
 from knowledge.offers import OfferFilter
 
@@ -258,6 +259,9 @@ def serve(
 
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     run_server(_settings(**given), mcp=mcp)
+
+
+add_upkeep(app)
 
 
 def _settings(**overrides: Any) -> Any:

@@ -133,6 +133,13 @@ class Advisor:
                 )
                 answer = answer.model_copy(update={"text": grounded.text, "citations": grounded.citations})
                 notes += grounded.notes
+        if "search_guides" in results.done and (degraded := self.engine.degraded()):
+            from advisor.messages import text
+
+            notes.append(degraded)
+            answer = answer.model_copy(
+                update={"text": f"{answer.text}\n\n> {text('operations.' + degraded, answer.lang)}"}
+            )
         return answer.model_copy(update={"tool_calls": results.calls, "notes": tuple(notes), "ms": round(ms, 1)})
 
     def _one_at_a_time(self, thread: str) -> _ThreadTurn:

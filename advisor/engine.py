@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from advisor.errors import Unavailable
+from advisor.errors import AdvisorError, BadRequest, Unavailable
 from advisor.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from knowledge.facts import Facts
     from knowledge.offers import OfferStore
     from knowledge.passages import PassageStore
+    from knowledge.published import PublishedPassages
 
 
 class Engine:
@@ -42,9 +43,27 @@ class Engine:
             self._check_home()
             return OfferStore(self.settings.home, source=self.settings.offers)
 
-    @cached_property
+    @property
     def passages(self) -> PassageStore:
-        """The passages, built on first use."""
+        """The passages: what was published where `ADVISOR_KNOWLEDGE` is set, else this home's own, built on first use."""
+        return self._published.current() if self.settings.knowledge else self.own_passages
+
+    @cached_property
+    def _published(self) -> PublishedPassages:
+        from knowledge.published import PublishedPassages
+
+        s = self.settings
+        if s.knowledge is None or s.chroma_url is None:
+            raise BadRequest(
+                "ADVISOR_KNOWLEDGE needs ADVISOR_CHROMA_URL: the vectors are shared through a Chroma server."
+            )
+        with self._lock:
+            self._check_home()
+            return PublishedPassages(s.knowledge, s.home, {**self.passage_options(), "reranker": s.reranker})
+
+    @cached_property
+    def own_passages(self) -> PassageStore:
+        """The passages of this home, built on first use."""
         from ingest.build import ensure_built
         from knowledge.passages import PassageStore
 
@@ -103,24 +122,77 @@ class Engine:
         return estimate(request, self.facts)
 
     def ingest_documents(self, paths: Sequence[str], **options: Any) -> Any:
-        """Add documents; see `ingest.documents`. Returns a Report."""
+        """Add documents; see `ingest.documents`. Returns a Report. Where knowledge is shared, publishes the new state."""
         from ingest.documents import ingest_documents
 
         self._check_home()
-        return ingest_documents(list(paths), home=self.settings.home, **self.passage_options(), **options)
+        report = ingest_documents(list(paths), home=self.settings.home, **self.passage_options(), **options)
+        if self.settings.knowledge:
+            self.publish()
+        return report
 
     def ingest_offers(self, paths: Sequence[str], **options: Any) -> Any:
         """Add a catalogue of offers; see `ingest.offers`. Returns a Report."""
         from ingest.offers import ingest_offers
 
         self._check_home()
-        return ingest_offers(list(paths), home=self.settings.home, **options)
+        report = ingest_offers(list(paths), home=self.settings.home, **options)
+        if self.settings.knowledge:
+            self.publish()
+        return report
+
+    def publish(self) -> dict[str, Any]:
+        """Build what the package ships where it is absent, then publish passages and offers to `ADVISOR_KNOWLEDGE`.
+
+        Raises BadRequest where that is not set, StoreUnavailable where the folder cannot be written.
+        """
+        import shutil
+        import uuid
+
+        from ingest.documents.store import locked
+        from knowledge.errors import StoreUnavailable
+        from knowledge.offers import OfferStore
+        from knowledge.published import publish
+
+        folder = self.settings.knowledge
+        if folder is None:
+            raise BadRequest("ADVISOR_KNOWLEDGE is not set; set it to the folder that the web processes read.")
+        passages = self.own_passages
+        with locked(self.settings.home):
+            manifest = publish(self.settings.home, folder)
+        offers = OfferStore(self.settings.home)
+        part = folder / f".offers-{uuid.uuid4().hex[:8]}"
+        try:
+            shutil.copyfile(self.settings.home / "offers" / "offers.parquet", part)
+            part.replace(folder / "offers.parquet")
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise StoreUnavailable(f"The offers cannot be published to {folder} ({error}).") from error
+        return {
+            "folder": str(folder),
+            "version": manifest.version,
+            "passages": passages.count,
+            "offers": offers.count,
+            "offers_as_of": offers.as_of,
+        }
+
+    def degraded(self) -> str | None:
+        """What searches do without now: "lexical_only" without Chroma, "no_guides" without any passage; None when all is well."""
+        from knowledge.errors import KnowledgeError
+
+        try:
+            return "lexical_only" if self.passages.dense_failure else None
+        except (AdvisorError, KnowledgeError):
+            return "no_guides"
 
     def health(self) -> dict[str, Any]:
-        """What `/healthz` says."""
-        return {
+        """What `/healthz` says. Without Chroma the process still answers, so it is "ok" and names what is missing."""
+        found = {
             "status": "ok",
             "offers": self.offers.count,
             "passages": self.passages.count,
             "offers_as_of": self.offers.as_of,
+            "knowledge_version": self.passages.version,
         }
+        degraded = self.degraded()
+        return {**found, "degraded": degraded} if degraded else found

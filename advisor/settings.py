@@ -25,7 +25,7 @@ def default_home() -> Path:
 class Settings(BaseSettings):
     """Every setting of the advisor, with its default."""
 
-    model_config = SettingsConfigDict(env_prefix="ADVISOR_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="ADVISOR_", frozen=True, extra="ignore", env_ignore_empty=True)
 
     home: Path = Field(default_factory=default_home, description="Where all state lives.")
     model: str = Field(
@@ -49,6 +49,9 @@ class Settings(BaseSettings):
     offers: str | None = Field(
         default=None, description="Parquet file, folder, https:// or s3:// address with the offers."
     )
+    knowledge: Path | None = Field(
+        default=None, description="Folder where ingestion publishes the knowledge and web processes take it from."
+    )
     stale_days: int = Field(default=30, ge=1, description="Prices older than this carry a warning.")
     auth: SecretStr | None = Field(default=None, description="user:password[,user:password…] for the page.")
     rate_limit_per_minute: int = Field(default=60, ge=1, description="Questions a minute from one address.")
@@ -56,6 +59,7 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address the page binds to.")
     port: int = Field(default=7860, ge=1, le=65535, description="Port the page binds to.")
     log_questions: bool = Field(default=False, description="Write the text of questions to the log.")
+    traces: str | None = Field(default=None, description="OpenTelemetry collector (OTLP over gRPC), http://host:4317.")
     workers: int = Field(default=4, ge=1, description="Turns answered at once by one process.")
 
 
