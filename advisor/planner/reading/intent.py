@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from advisor.answer import Intent
 from advisor.planner.reading.phrases import hits, says
 
+_SENTENCE = re.compile(r"[^。!?？！\n]+[。!?？！]?")
+_ASKED_CHARS = 2_000
+_LINK_QUESTION = 2.5
+_TOOL_RELEVANCE = 0.4
 _SMALL_TALK = 60
 _WORD_OR_TWO = 6
 
@@ -62,6 +67,8 @@ def guess(text: str, signals: Signals) -> Guess:
     """The intent of a normalised turn. Never None: what says nothing is `clarify`, what is about something else `refuse`."""
     totals, acts = scores(text)
     relevance = relevance_of(text, signals)
+    if "tools" in acts:
+        relevance = max(relevance, _TOOL_RELEVANCE)
     if says("harmful", text):
         return Guess("refuse", frozenset({"harmful"}), totals, relevance)
     injected = says("injection", text)
@@ -78,6 +85,9 @@ def guess(text: str, signals: Signals) -> Guess:
         return Guess(
             "clarify" if vague else "refuse", frozenset(acts | {"vague" if vague else "off_topic"}), totals, relevance
         )
+    if not acts & {"symptom", "ask", "tools"} and _asks_about_links(text):
+        acts.add("about_links")
+        totals["explain"] = max(totals["explain"], _LINK_QUESTION)
     _weigh(totals, acts, signals)
     if signals.pasted:
         totals["troubleshoot"] += 4 if totals["picks"] < 4 else 1
@@ -88,6 +98,11 @@ def guess(text: str, signals: Signals) -> Guess:
     if intent == "picks" and (not _enough(signals, acts) or _says_little(text, signals, acts)):
         return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)
     return Guess(intent, frozenset(_finer(acts, intent, signals)), totals, relevance)
+
+
+def _asks_about_links(text: str) -> bool:
+    """Whether one sentence both asks and names a link, a network or a way of splitting a job."""
+    return any(says("link_word", s) and says("question", s) for s in _SENTENCE.findall(text[:_ASKED_CHARS]))
 
 
 def _weigh(totals: dict[str, float], acts: set[str], signals: Signals) -> None:

@@ -156,6 +156,8 @@ def _read(
         conditions |= {"instance_types": known_types} if known_types else {}
     job_changed = bool({"kind", "params_b"} & set(job_changes)) and before is not None
     constraints, changes = _merge_conditions(before, norm, found, conditions, job_changed=job_changed)
+    if "list" in found.acts and workload is not None and _is_told(workload) and not says("explicit_list", norm):
+        found = replace(found, acts=found.acts - {"list"})
     answer_lang = language.asked_for(norm) or ("en" if lang == "en" else "ja")
     gpus = _by_intent(gpus, found.intent)
     current = tuple(g for g in gpus if g.role == "current")
@@ -334,6 +336,11 @@ def _numbered(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> di
     if per_node and 1 <= per_node <= 1000:
         fields["gpus_per_node"] = int(per_node)
     return fields
+
+
+def _is_told(job: Workload) -> bool:
+    """Whether a job is known well enough to be sized rather than only listed for."""
+    return any(value is not None for value in (job.params_b, job.memory_gb, job.independent_jobs, job.images))
 
 
 def _by_intent(gpus: tuple[GpuMention, ...], intent: str) -> tuple[GpuMention, ...]:
