@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from advisor.reasoning.diagnose.facts import Port, Reading
+from advisor.reasoning.diagnose.facts import LIMIT, Port, Reading
 from advisor.reasoning.diagnose.lines import Place
 
 from .base import Reader, note, unprefix
@@ -21,6 +21,7 @@ _RDMA_LINK = re.compile(
 _GID_ROW = re.compile(
     r"^\s*(\S+)\s+(\d+)\s+(\d+)\s+([0-9a-fA-F:]{8,}(?:\.\d+)*)\s+(?:(\d+\.\d+\.\d+\.\d+)\s+)?(v1|v2)\b"
 )
+_GID_LINE = re.compile(r"\bGID\[\s*(\d+)\]:\s*([0-9a-fA-F:.]+)(?:,\s*RoCE (v\d))?")
 _SPEED = re.compile(r"([\d.]+)\s*Gb(?:ps|/sec|/s)?")
 _WIDTH = re.compile(r"(\d+)X")
 _LINK_TYPE = re.compile(r"\bLink type\s*:\s*(IB|Ethernet)\b")
@@ -87,7 +88,7 @@ class RdmaReader(Reader):
             self._keep(port)
         elif found := _GID_ROW.match(body):
             self.reading.kind("show_gids")
-            if len(self.reading.gids) < 4096:
+            if len(self.reading.gids) < LIMIT:
                 device, index, gid, address, version = (
                     found.group(1),
                     found.group(3),
@@ -115,7 +116,7 @@ class RdmaReader(Reader):
         self.open, self._idle = True, 0
 
     def _keep(self, port: Port) -> None:
-        if len(self.reading.ports) < 4096:
+        if len(self.reading.ports) < LIMIT:
             self.reading.ports.append(port)
             self.reading.kind(port.tool)
 
@@ -132,6 +133,11 @@ class RdmaReader(Reader):
             self._port[prefix] = port
             self._keep(port)
             self._idle = 0
+            return
+        if found := _GID_LINE.search(body):
+            if found.group(3) and len(self.reading.gids) < LIMIT:
+                row = (self._device[prefix][0], int(found.group(1)), found.group(2), found.group(3), place.evidence())
+                self.reading.gids.append(row)
             return
         found = _FIELD.match(body)
         if not found:

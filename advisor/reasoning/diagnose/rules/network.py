@@ -145,13 +145,26 @@ def roce_gid(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
     devices: dict[str, list[tuple[str, str]]] = {}
     for device, _, gid, version, _ in reading.gids:
         devices.setdefault(device, []).append((gid, version))
+    for setting in reading.settings:
+        chosen = [(gid, version) for _, index, gid, version, _ in reading.gids if str(index) == setting.value]
+        if (
+            setting.name == "NCCL_IB_GID_INDEX"
+            and chosen
+            and not any(_routable(gid, version) for gid, version in chosen)
+        ):
+            yield Finding("roce_gid", setting.evidence, None, "index", {"index": setting.value, "gid": chosen[0][0]})
+            return
     if not any(version.startswith("v2") for rows in devices.values() for _, version in rows):
         return
     for device, rows in devices.items():
-        if not any(version.startswith("v2") and not gid.lower().startswith("fe80") for gid, version in rows):
+        if not any(_routable(gid, version) for gid, version in rows):
             place = next(place for name, _, _, _, place in reading.gids if name == device)
             yield Finding("roce_gid", place, None, "table", {"device": device})
             return
+
+
+def _routable(gid: str, version: str) -> bool:
+    return version.startswith("v2") and not gid.lower().startswith("fe80")
 
 
 def nic_shared(reading: Reading, verdict: Verdict) -> Iterator[Finding]:
