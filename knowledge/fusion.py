@@ -47,7 +47,8 @@ def fuse(
 ) -> list[Candidate]:
     """The best candidates of both legs, best first.
 
-    Lexical scores are divided by the best one found; cosines are set between the floor of the dense candidates and the best.
+    Lexical scores are divided by the best one found; cosines are set between the least of the dense
+    candidates (or half the best, in a small store) and the best.
     """
     scores = index.scores(groups)
     if mask is not None:
@@ -60,8 +61,8 @@ def fuse(
         rows.update(int(row) for row in best if scores[row] > 0)
     if not rows:
         return []
-    floor = min(dense.values()) if dense else 0.0
     ceiling = max(dense.values()) if dense else 1.0
+    floor = min([*dense.values(), ceiling / 2]) if dense else 0.0
     spread = max(ceiling - floor, 1e-6)
     out = []
     for row in rows:
