@@ -41,6 +41,8 @@ NUMBERS = (
 NOTHING = -1
 """The code of a text that is not given."""
 THREADS = 2
+KEPT_ROWS = 50_000
+"""Up to this size all offers are kept as objects once asked for (about 3 kB each), so that no search makes them again."""
 
 
 class OfferColumns:
@@ -72,6 +74,7 @@ class OfferColumns:
         for name in NUMBERS:
             narrow[name] = _one(self.table.column(name)).cast(pa.float64())
         narrow["spot"] = _one(self.table.column("spot"))
+        self._kept: list[Offer] | None = None
         self._folded: dict[str, list[int]] = {}
         for code, text in enumerate(self._names["instance_type"]):
             self._folded.setdefault(text.lower(), []).append(code)
@@ -115,12 +118,19 @@ class OfferColumns:
         return self.take([row for (row,) in found])
 
     def take(self, numbers: list[int]) -> list[Offer]:
-        """The offers in these rows, in this order. They were checked when they were written and are taken as they are."""
+        """The offers in these rows, in this order."""
         import pyarrow as pa
 
-        wanted = self.table.take(pa.array(numbers, pa.int64()))
-        columns = [wanted.column(name).to_pylist() for name in COLUMNS]
-        return [Offer.model_construct(**dict(zip(COLUMNS, row, strict=True))) for row in zip(*columns, strict=True)]
+        if len(self) > KEPT_ROWS:
+            return _offers(self.table.take(pa.array(numbers, pa.int64())))
+        kept = self.all()
+        return [kept[number] for number in numbers]
+
+    def all(self) -> list[Offer]:
+        """Every offer in the order of the table."""
+        if self._kept is None:
+            self._kept = _offers(self.table)
+        return self._kept
 
     def find(self, column: str, text: str) -> list[Offer]:
         """The offers with exactly this text in a column."""
@@ -128,6 +138,12 @@ class OfferColumns:
 
         found = pc.indices_nonzero(pc.equal(self.table.column(column), text))
         return self.take(found.to_pylist())
+
+
+def _offers(table: pa.Table) -> list[Offer]:
+    """The rows as offers. They were checked when they were written and are taken as they are."""
+    columns = [table.column(name).to_pylist() for name in COLUMNS]
+    return [Offer.model_construct(**dict(zip(COLUMNS, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

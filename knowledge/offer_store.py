@@ -61,7 +61,6 @@ class OfferStore:
         self._lock = threading.RLock()
         self._stamp: object = None
         self._table: OfferColumns | None = None
-        self._all: list[Offer] | None = None
         if source is None:
             self._build()
         self._columns()
@@ -98,11 +97,7 @@ class OfferStore:
 
     def all(self) -> list[Offer]:
         """Every offer, cheapest a GPU first; kept until the table changes."""
-        with self._lock:
-            table = self._columns()
-            if self._all is None:
-                self._all = table.take(list(range(len(table))))
-            return self._all
+        return self._columns().all()
 
     @property
     def count(self) -> int:
@@ -209,7 +204,7 @@ class OfferStore:
         with self._lock:
             stamp = self._file_stamp()
             if self._table is None or self._stamp != stamp:
-                self._table, self._stamp, self._all = OfferColumns(self._read()), stamp, None
+                self._table, self._stamp = OfferColumns(self._read()), stamp
             return self._table
 
     def _file_stamp(self) -> object:
