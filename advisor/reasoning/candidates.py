@@ -30,6 +30,8 @@ class Result:
     memory_gb: float
     parts: dict[str, float]
     parallelism: str
+    recompute: bool = False
+    """Activations are computed again in the backward pass."""
     pace: float | None = None
     """Tokens a second by which machines are compared; of the training part alone where the whole job is not modelled."""
     tokens_per_s: float | None = None
@@ -137,7 +139,8 @@ def train_on(task: Task, machine: Machine, memory_gb: float) -> Result | None:
         nodes=machine.nodes,
         memory_gb=fit.memory.total,
         parts=fit.memory.parts(),
-        parallelism=fit.plan.text() + (", recompute" if fit.job.recompute == "full" else ""),
+        parallelism=fit.plan.text(),
+        recompute=fit.job.recompute == "full",
         pace=fit.step.tokens / fit.step.seconds,
         tokens_per_s=fit.step.tokens / fit.step.seconds if modelled else None,
         step_s=fit.step.seconds if modelled else None,
@@ -191,6 +194,9 @@ def serve_on(
         return None
     tp, pp, parts, speed, replicas = best
     used = min(replicas, streams)
+    tokens = speed.tokens_per_s * used
+    if sizing.workload.kind == "embeddings":  # one pass over the input, nothing generated
+        tokens = used * sizing.input_tokens / speed.ttft_s
     name = f"TP {tp}" if tp > 1 else "1 GPU"
     if pp > 1:
         name += f" × PP {pp}"
@@ -199,8 +205,8 @@ def serve_on(
         memory_gb=sum(parts.values()),
         parts={key: round(value, 3) for key, value in parts.items()},
         parallelism=f"{name} × {replicas}" if replicas > 1 else name,
-        pace=speed.tokens_per_s * used,
-        tokens_per_s=speed.tokens_per_s * used,
+        pace=tokens,
+        tokens_per_s=tokens,
         comm_share=speed.comm_share,
         ttft_s=speed.ttft_s,
         stream_tokens_per_s=1.0 / speed.token_s,

@@ -68,11 +68,13 @@ class Plan:
     def text(self) -> str:
         """Compact name, as engineers write it: "FSDP 16 × TP 8"."""
         parts = []
-        if self.dp > 1:
+        ranks = self.dp * self.cp
+        if ranks > 1:
             name = {"ddp": "DDP", "zero1": "ZeRO-1", "zero2": "ZeRO-2", "zero3": "FSDP", "hsdp": "HSDP"}[self.sharding]
             group = f" (shards in {self.shard_group})" if self.sharding == "hsdp" and self.shard_group else ""
-            parts.append(f"{name} {self.dp}{group}")
-        parts += [f"{n} {v}" for n, v in (("TP", self.tp), ("PP", self.pp), ("CP", self.cp), ("EP", self.ep)) if v > 1]
+            cut = f" (CP {self.cp})" if self.cp > 1 else ""
+            parts.append(f"{name} {ranks}{group}{cut}")
+        parts += [f"{n} {v}" for n, v in (("TP", self.tp), ("PP", self.pp), ("EP", self.ep)) if v > 1]
         return " × ".join(parts) or "1 GPU"
 
 

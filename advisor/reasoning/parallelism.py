@@ -149,6 +149,10 @@ def settle(memo: Memo, plan: Plan, room_gb: float) -> tuple[Job, Memory] | None:
     return None
 
 
+ROOMY = 0.9
+"""A plan that fills more of the usable memory than this gives way to one with a tenth less of it,"""
+ROOM_IS_WORTH = 0.97
+"""if that costs no more than three per cent of speed."""
 SIMPLE_ENOUGH = 0.05
 """Plain data parallelism that waits less than this for traffic is taken without trying to cut the model."""
 
@@ -165,9 +169,11 @@ def best_plan(memo: Memo, machine: Machine, room_gb: float) -> Fit | None:
             continue
         job, memory = settled
         step = step_time(job, plan, machine, memo.k)
-        if best is None or step.tokens / step.seconds > 1.01 * best.step.tokens / best.step.seconds:
+        gain = 2.0 if best is None else step.tokens / step.seconds / (best.step.tokens / best.step.seconds)
+        roomier = best is not None and best.memory.total > ROOMY * room_gb and memory.total < ROOMY * best.memory.total
+        if gain > 1.01 or (gain > ROOM_IS_WORTH and roomier):
             best = Fit(job, plan, memory, step)
         plain = plan.tp == plan.pp == plan.cp == plan.ep == 1 and not memo.job.shape.is_moe
-        if plain and job.recompute == "none" and step.comm_share < SIMPLE_ENOUGH:
+        if plain and job.recompute == "none" and step.comm_share < SIMPLE_ENOUGH and memory.total <= ROOMY * room_gb:
             break
     return best

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 Role = Literal["cheapest", "fastest", "balanced", "match"]
 HOURS_A_MONTH = 730.0
+WHOLE_NODE = 4
+"""GPUs from which an instance counts as a node of a training cluster; smaller ones are taken only where nothing else holds the job."""
+TOO_DEAR = 5.0
+"""A row whose work costs more than this many times the cheapest is not shown to fill the list."""
 READABLE = 8.0
 """Tokens a second a reader follows: a served stream slower than this is no pick while faster ones exist."""
 
@@ -66,6 +70,8 @@ def with_links(
         rdma = [c for c in pool if c.nodes == 1 or c.offer.internode_rdma == "yes"]
         if rdma or verdict(links.rdma) == "yes":
             pool = rdma
+        whole = [c for c in pool if c.nodes == 1 or c.offer.gpu_count >= WHOLE_NODE]
+        pool = whole or pool
     if constraints.internode == "infiniband":
         pool = [c for c in pool if c.offer.internode_fabric == "infiniband"]
     elif constraints.internode == "rdma":
@@ -179,7 +185,8 @@ def choose(
             used.add(candidate.offer.offer_id)
             order.append((role, candidate))
     kinds = {(c.offer.gpu, c.offer.gpu_variant, c.gpus) for _, c in order}
-    ranked = sorted(pool, key=lambda c: (rank[id(c)], sort_key(c)))
+    best = min(c.price_of_work for c in pool)
+    ranked = sorted((c for c in pool if c.price_of_work <= TOO_DEAR * best), key=lambda c: (rank[id(c)], sort_key(c)))
     others = [c for c in ranked if (c.offer.gpu, c.offer.gpu_variant, c.gpus) not in kinds]
     for candidate in [*distinct(others, limit), *ranked]:
         if len(order) < limit and candidate.offer.offer_id not in used:

@@ -45,11 +45,23 @@ def price_key(offer: Offer) -> tuple[float, str, str, str, str]:
     return (price, offer.provider, offer.instance_type, offer.region, offer.offer_id)
 
 
+OLD = frozenset({"Kepler", "Maxwell", "Pascal", "GCN 5"})
+"""Generations that current CUDA and ROCm releases no longer support."""
+OWN_SOFTWARE = frozenset({"Google", "AWS", "Intel"})
+"""Makers whose accelerators need their own compiler and ports of the model."""
+
+
+def usual(gpu: GpuSpec | None) -> bool:
+    """Whether a card is offered to someone who did not ask for it by name."""
+    return gpu is None or (gpu.architecture not in OLD and gpu.vendor not in OWN_SOFTWARE)
+
+
 def group_offers(offers: Iterable[Offer], constraints: Constraints, facts: Facts) -> list[Group]:
     """Priced offers by signature. Spot prices are left out unless they were asked for or nothing else is there."""
     priced = [offer for offer in offers if offer.price_usd_hour is not None and offer.price_usd_hour > 0]
     if constraints.spot is None and any(not offer.spot for offer in priced):
         priced = [offer for offer in priced if not offer.spot]
+    asked = bool(constraints.gpus or constraints.instance_types)
     groups: dict[tuple[object, ...], Group] = {}
     for offer in priced:
         key = signature(offer)
@@ -59,6 +71,8 @@ def group_offers(offers: Iterable[Offer], constraints: Constraints, facts: Facts
             groups[key] = Group(gpu, [offer])
         else:
             group.offers.append(offer)
+    if not asked:
+        groups = {key: group for key, group in groups.items() if usual(group.gpu)}
     for group in groups.values():
         group.offers.sort(key=price_key)
     return sorted(groups.values(), key=lambda group: price_key(group.offers[0]))
@@ -183,14 +197,13 @@ def recommend(
     links = link_worth(task, pool or fitting)
     pool = picking.with_links(pool, sizing, links, constraints)
     affordable, budget_problem = picking.within_budget(pool, constraints)
-    needs = _needs(sizing, affordable or pool or fitting, links, lang, facts)
     if not affordable:
-        return _infeasible(task, constraints, groups, pool, fitting, needs, budget_problem, lang, limit)
+        return _infeasible(task, constraints, groups, pool, fitting, budget_problem, lang, limit)
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})
     chosen = picking.choose(spread, sizing, constraints, constraints.limit or limit)
     links = link_worth(task, [c for _, c in chosen] or affordable) if not links.measured else links
     picks = tuple(wording.pick(role, candidate, sizing, links, constraints, facts, lang) for role, candidate in chosen)
-    needs = _needs(sizing, [c for _, c in chosen], links, lang, facts)
+    needs = _needs(sizing, fitting, [c for _, c in chosen], links, lang, facts)
     return Recommendation(
         outcome="picks" if sizing.speed_modelled or sizing.mode != "memory" else "not_modelled",
         workload=sizing.workload,
@@ -216,22 +229,48 @@ def least_gb(sizing: Sizing, candidate: Candidate, facts: Facts) -> float:
     return min(candidate.result.memory_gb, train_memory(least, plan, facts.values).total)
 
 
-def _needs(sizing: Sizing, candidates: Sequence[Candidate], links: Links, lang: Lang, facts: Facts) -> Needs:
-    if not candidates:
+def _needs(
+    sizing: Sizing,
+    holding: Sequence[Candidate],
+    shown: Sequence[Candidate],
+    links: Links,
+    lang: Lang,
+    facts: Facts,
+) -> Needs:
+    """Needs of the job: memory and cards from the smallest machine that holds it, links and reasons for the rows shown."""
+    if not holding:
         return Needs(total_gpu_memory_gb=round(floor_gb(sizing), 1), reasons=wording.reasons(sizing, links, None, lang))
-    fewest = min(candidates, key=lambda c: (c.gpus, c.usd_hour))
+    fewest = min(holding, key=lambda c: (c.gpus, c.usd_hour))
     each = least_gb(sizing, fewest, facts)
     total = each * max(1.0, fewest.gpus)
-    rdma_slow = links.rdma if any(c.nodes > 1 for c in candidates) else None
+    first = shown[0] if shown else fewest
+    rdma_slow = links.rdma if any(c.nodes > 1 for c in shown) else None
     return Needs(
         total_gpu_memory_gb=round(total, 1),
         min_gpu_memory_gb=round(each, 1),
         gpus_min=max(1, round(fewest.gpus)),
         nvlink=verdict(links.nvlink),
         internode_rdma=verdict(rdma_slow) if sizing.mode == "train" else "no",
-        reasons=wording.reasons(sizing, links, fewest, lang),
+        reasons=wording.reasons(sizing, links, first, lang),
         nvlink_slowdown=None if links.nvlink is None else round(links.nvlink, 3),
         rdma_slowdown=None if rdma_slow is None else round(rdma_slow, 3),
+    )
+
+
+NODE_GPUS = 8
+"""GPUs of a usual node, where no machine on offer tells."""
+
+
+def _needs_of_nothing(sizing: Sizing, required: dict[str, float], lang: Lang) -> Needs:
+    """Needs of a job that no machine on offer holds: states spread over many cards travel over every link at each step."""
+    gpus = required.get("gpus")
+    spread = sizing.mode != "memory" and gpus is not None
+    return Needs(
+        total_gpu_memory_gb=required.get("memory_gb"),
+        gpus_min=None if gpus is None else round(gpus),
+        nvlink="yes" if spread and (gpus or 0) > 1 else "no",
+        internode_rdma="yes" if spread and sizing.mode == "train" and (gpus or 0) > NODE_GPUS else "no",
+        reasons=wording.reasons(sizing, Links(), None, lang),
     )
 
 
@@ -241,7 +280,6 @@ def _infeasible(
     groups: Sequence[Group],
     pool: Sequence[Candidate],
     fitting: Sequence[Candidate],
-    needs: Needs,
     budget_problem: dict[str, float],
     lang: Lang,
     limit: int,
@@ -284,7 +322,9 @@ def _infeasible(
     return Recommendation(
         outcome="infeasible",
         workload=sizing.workload,
-        needs=_needs(sizing, nearest_pool[:3], links, lang, facts) if nearest_pool else needs,
+        needs=_needs(sizing, nearest_pool, nearest_pool[:3], links, lang, facts)
+        if nearest_pool
+        else _needs_of_nothing(sizing, required, lang),
         assumptions=wording.assumptions(sizing, lang),
         problem=wording.problems(sizing, constraints, required, nearest_pool, lang),
         nearest=tuple(nearest),

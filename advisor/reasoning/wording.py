@@ -34,8 +34,8 @@ def assumptions(sizing: Sizing, lang: Lang) -> tuple[str, ...]:
         for name in ORDER
         if workload.sources.get(name) == "assumed" and getattr(workload, name) is not None
     ]
-    if sizing.shape is not None and sizing.model is None:
-        items.append(say("assume.shape", lang, value=sizing.shape.name))
+    if sizing.borrowed_shape:
+        items.append(say("assume.shape", lang, value=sizing.borrowed_shape))
     if sizing.job is not None and sizing.job.method == "full" and workload.optimizer is None:
         items.append(say("assume.optimizer", lang))
     if workload.kind == "rlhf" and workload.rlhf_method is None and sizing.job and sizing.job.trained_copies > 1:
@@ -95,7 +95,7 @@ def reasons(sizing: Sizing, links: Links, fewest: Candidate | None, lang: Lang) 
     elif links.nvlink < HELPFUL_FROM:
         lines.append(say("link.nvlink_same", lang, **values))
     else:
-        lines.append(say("link.nvlink", lang, slowdown=links.nvlink, **values))
+        lines.append(say("link.nvlink", lang, slowdown=times(links.nvlink), **values))
     if sizing.mode == "train" and links.rdma is not None and links.with_net is not None:
         if fewest.nodes == 1:
             lines.append(say("link.one_node", lang))
@@ -104,7 +104,7 @@ def reasons(sizing: Sizing, links: Links, fewest: Candidate | None, lang: Lang) 
             {}
             if links.rdma < HELPFUL_FROM
             else {
-                "slowdown": links.rdma,
+                "slowdown": times(links.rdma),
                 "with_s": pace(links.with_net, lang),
                 "without_s": pace(links.without_net, lang),
             }
@@ -113,6 +113,16 @@ def reasons(sizing: Sizing, links: Links, fewest: Candidate | None, lang: Lang) 
     elif fewest.nodes == 1:
         lines.append(say("link.one_node", lang))
     return tuple(lines)
+
+
+def times(slowdown: float) -> str:
+    """A factor with as many digits as it deserves: 1.24, 3.1, 27."""
+    return f"{slowdown:.2f}" if slowdown < 2 else f"{slowdown:.1f}" if slowdown < 10 else f"{slowdown:.0f}"
+
+
+def plan_words(result: Result, lang: Lang) -> str:
+    """The plan, with recomputation where activations do not all fit."""
+    return say("plan.recompute", lang, plan=result.parallelism) if result.recompute else result.parallelism
 
 
 def memory_line(sizing: Sizing, candidate: Candidate, lang: Lang) -> str:
@@ -133,16 +143,16 @@ def memory_line(sizing: Sizing, candidate: Candidate, lang: Lang) -> str:
             context=sizing.context,
         )
     states = sum(parts.get(name, 0.0) for name in ("weights", "gradients", "optimizer"))
-    return say(
-        "memory.train",
-        lang,
-        gpu_gb=result.memory_gb,
-        plan=result.parallelism,
-        states_gb=states,
-        act_gb=parts.get("activations", 0.0) + parts.get("logits", 0.0),
-        gpus=round(candidate.gpus),
-        total_gb=result.memory_gb * candidate.gpus,
-    )
+    values = {
+        "gpu_gb": result.memory_gb,
+        "plan": plan_words(result, lang),
+        "states_gb": states,
+        "act_gb": parts.get("activations", 0.0) + parts.get("logits", 0.0),
+    }
+    if candidate.gpus <= 1:
+        return say("memory.train_one", lang, **values)
+    total = result.memory_gb * candidate.gpus
+    return say("memory.train", lang, gpus=round(candidate.gpus), total_gb=total, **values)
 
 
 def pick(
@@ -163,7 +173,7 @@ def pick(
         memory_gb_per_gpu=round(result.memory_gb, 1),
         memory_breakdown_gb={name: round(value, 2) for name, value in result.parts.items()},
         fits=True,
-        parallelism=result.parallelism,
+        parallelism=result.parallelism + (", recompute" if result.recompute else ""),
         step_s=None if result.step_s is None else round(result.step_s, 4),
         tokens_per_s=None if rate is None else round(rate, 1),
         mfu=None if result.mfu is None else round(result.mfu, 4),
@@ -220,11 +230,13 @@ def why(
         if sizing.mode == "memory":
             lines.append(say("why.fits_job", lang, memory=sizing.card_gb, card=memory))
         else:
-            lines.append(say("why.fits", lang, memory=result.memory_gb, card=memory, plan=result.parallelism))
+            lines.append(say("why.fits", lang, memory=result.memory_gb, card=memory, plan=plan_words(result, lang)))
     if sizing.mode == "train" and result.tokens_per_s and result.mfu is not None:
         lines.append(
             say("why.speed", lang, rate=result.tokens_per_s, mfu=result.mfu, comm=min(1.0, result.comm_share or 0.0))
         )
+    elif sizing.workload.kind == "embeddings" and result.tokens_per_s:
+        lines.append(say("why.embeddings", lang, rate=result.tokens_per_s))
     elif sizing.mode == "serve" and result.tokens_per_s:
         lines.append(
             say(
@@ -237,6 +249,10 @@ def why(
         )
     if candidate.hours is not None and candidate.cost is not None:
         lines.append(say("why.cost", lang, hours=span(candidate.hours, lang), cost=candidate.cost))
+    if constraints.budget_usd and candidate.cost is None:
+        lines.append(
+            say("why.budget", lang, budget=constraints.budget_usd, hours=constraints.budget_usd / candidate.usd_hour)
+        )
     if constraints.budget_usd_month:
         hours = min(HOURS_A_MONTH, constraints.budget_usd_month / candidate.usd_hour)
         lines.append(say("why.month", lang, budget=constraints.budget_usd_month, hours=hours))
@@ -343,12 +359,12 @@ def _counter_words(
             "counter.slower_cheaper",
             lang,
             link=link,
-            slowdown=slow,
+            slowdown=times(slow),
             other=label(other),
             saved=saved,
             percent=saved / on.usd_hour,
         )
-    return say("counter.slower", lang, link=link, slowdown=slow, more=slow - 1.0)
+    return say("counter.slower", lang, link=link, slowdown=times(slow))
 
 
 def why_not(chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, lang: Lang) -> tuple[str, ...]:
@@ -389,8 +405,8 @@ def flips(
         if 0.0 < gap < 0.6:
             lines.append(say("flip.price", lang, other=label(pool[second]), percent=gap, price=pool[second].usd_hour))
     if sizing.mode == "train" and sizing.job is not None:
-        if first.nodes == 1 and verdict(links.rdma) == "yes":
-            lines.append(say("flip.nodes", lang, slowdown=links.rdma))
+        if first.nodes == 1 and links.rdma is not None and verdict(links.rdma) == "yes":
+            lines.append(say("flip.nodes", lang, slowdown=times(links.rdma)))
         if first.hours is not None and not sizing.workload.deadline_hours:
             lines.append(say("flip.deadline", lang, hours=first.hours))
         card = first.offer.gpu_memory_gb

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from advisor.answer import ValueSource, Workload
@@ -38,7 +38,8 @@ class Sizing:
     streams: int = 1
     card_gb: float = 0.0
     speed_modelled: bool = True
-    assumed: dict[str, Any] = field(default_factory=dict)
+    borrowed_shape: str | None = None
+    """The public model whose layers and width are used where only a size is known."""
 
 
 def complete(workload: Workload, facts: Facts) -> Sizing:
@@ -73,9 +74,8 @@ def complete(workload: Workload, facts: Facts) -> Sizing:
         params = put("params_b", 7.0, "assumed")
     spec = model or facts.shape_for_size(params, _active(workload, params))
     shape = shape_of(spec, facts.shape_for_size(params, spec.active_params_b if model else _active(workload, params)))
-    if kind in SERVING:
-        return _serving(workload, values, sources, shape, model, put)
-    return _training(workload, values, sources, shape, model, put)
+    fill = _serving if kind in SERVING else _training
+    return replace(fill(workload, values, sources, shape, model, put), borrowed_shape=spec.stated_shape)
 
 
 def _active(workload: Workload, params: float) -> float | None:
@@ -128,12 +128,13 @@ def _serving(
     longest = (model.max_context if model else None) or 131072
     context = put("seq_len", min(8192, longest), "assumed")
     if workload.kind == "embeddings":
-        inputs, outputs = put("input_tokens", min(512, context), "assumed"), 1
+        context = min(context, 512) if workload.seq_len is None else context
+        inputs, outputs = put("input_tokens", context, "assumed"), 1
     else:
         outputs = put("output_tokens", max(1, min(512, context // 4)), "assumed")
         inputs = put("input_tokens", max(1, min(context - outputs, 2048)), "assumed")
     if workload.kind in ("batch_inference", "embeddings"):
-        streams = put("concurrency", 32, "assumed")
+        streams = put("concurrency", 64, "assumed")
     elif workload.concurrency is None and workload.requests_per_s:
         streams = put("concurrency", max(1, round(workload.requests_per_s * (outputs / 25.0 + 1.0))), "assumed")
     else:
