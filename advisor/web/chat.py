@@ -184,16 +184,20 @@ class ChatEvents:
             return gr.update(visible=False), -1, gr.skip()
         liked = bool(event.liked) if isinstance(event.liked, bool) else event.liked == "Like"
         try:
-            save_feedback(self.settings.home, session.turns[at], liked)
+            save_feedback(self.settings.home, session.turns[at], liked, database_url=self._database())
         except AdvisorError as error:
             gr.Warning(render.render("plain", lang, text=str(error)))
         return gr.update(visible=True), at, gr.update(value="")
+
+    def _database(self) -> str | None:
+        url = self.settings.database_url
+        return url.get_secret_value() if url else None
 
     def comment(self, text: str, at: int, session: Session | None, lang: str) -> Any:
         """The comment to the last vote."""
         if session and text.strip() and 0 <= at < len(session.turns):
             try:
-                save_feedback(self.settings.home, session.turns[at], None, text)
+                save_feedback(self.settings.home, session.turns[at], None, text, self._database())
                 gr.Info(word("feedback.thanks", lang))
             except AdvisorError as error:
                 gr.Warning(render.render("plain", lang, text=str(error)))

@@ -14,10 +14,13 @@ MAX_COMMENT = 2000
 _lock = threading.Lock()
 
 
-def save_feedback(home: Path, turn: Turn, liked: bool | None, comment: str = "") -> Path:
+def save_feedback(
+    home: Path, turn: Turn, liked: bool | None, comment: str = "", database_url: str | None = None
+) -> Path | None:
     """Append one line to `home/feedback.jsonl`: when, the question, the vote, the comment, what was answered.
 
-    The person chose to send it, so the question is in it. Raises Unavailable where the file cannot be written.
+    The person chose to send it, so the question is in it. With `database_url` the line goes to Postgres instead (None is
+    returned). Raises Unavailable where it cannot be written.
     """
     path = home / "feedback.jsonl"
     answer = turn.answer
@@ -31,6 +34,11 @@ def save_feedback(home: Path, turn: Turn, liked: bool | None, comment: str = "")
         "offer_ids": [pick.offer_id for pick in answer.picks] if answer else [],
         "text": answer.text if answer else turn.partial,
     }
+    if database_url:
+        from advisor.postgres import save_feedback_line
+
+        save_feedback_line(database_url, line)
+        return None
     try:
         home.mkdir(parents=True, exist_ok=True)
         with _lock, path.open("a", encoding="utf-8") as file:

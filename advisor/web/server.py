@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor.errors import AdvisorError, BadRequest, Unavailable
+from advisor.errors import AdvisorError, BadRequest
 from advisor.web.headers import SafeHeaders
 from advisor.web.words import page_lang, word
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from advisor.settings import Settings
 
 log = logging.getLogger("advisor.web")
+
+SHUTDOWN_S = 15
+"""Seconds that running turns get to end when the process is told to stop; open pages would otherwise hold it for ever."""
 
 
 def users(settings: Settings) -> list[tuple[str, str]] | None:
@@ -64,8 +67,10 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
 
     @app.get("/healthz")
     def healthz() -> JSONResponse:
+        if not getattr(advisor, "is_open", True):
+            return JSONResponse({"status": "starting"}, status_code=503)
         try:
-            return JSONResponse(_health(advisor))
+            return JSONResponse(dict(advisor.health()))
         except Exception as error:  # a health check must answer, whatever is broken behind it
             log.warning("health check failed: %s", error)
             return JSONResponse({"status": "failed", "message": _public(error)}, status_code=503)
@@ -118,10 +123,6 @@ def _add_mcp(app: FastAPI, turns: Any, settings: Settings) -> None:
             yield state
 
     app.router.lifespan_context = lifespan
-
-
-def _health(advisor: Any) -> dict[str, Any]:
-    return dict(advisor.health())
 
 
 def _public(error: Exception) -> str:
@@ -253,6 +254,9 @@ def serve(settings: Settings, mcp: bool = False) -> None:
     """
     import uvicorn
 
+    from advisor.turnlog import start_logging
+
+    start_logging()
     users(settings)
     if mcp:
         check_mcp()
@@ -269,14 +273,27 @@ def serve(settings: Settings, mcp: bool = False) -> None:
         )
 
     def make() -> FastAPI:
-        from advisor.conversation import build_advisor
+        from advisor.web.later import Later
 
-        advisor = build_advisor(settings)
+        advisor = Later(build)
         app = create_app(advisor, settings, mcp)
-        threading.Thread(target=_warm, args=(advisor,), daemon=True, name="warm").start()
+        advisor.start()
         return app
 
-    config = uvicorn.Config(Opening(make), log_level="warning", access_log=False, lifespan="on", server_header=False)
+    def build() -> Any:
+        from advisor.conversation import build_advisor
+        from advisor.turnlog import Observed
+
+        return Observed(build_advisor(settings), settings)
+
+    config = uvicorn.Config(
+        Opening(make),
+        log_level="warning",
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_S,
+    )
     server = uvicorn.Server(config)
     try:
         server.run(sockets=[listener])
@@ -284,14 +301,3 @@ def serve(settings: Settings, mcp: bool = False) -> None:
         return
     finally:
         listener.close()
-
-
-def _warm(advisor: Any) -> None:
-    """Open the stores before the first question, so that it need not wait; a failure shows when someone asks."""
-    try:
-        advisor.health()
-        advisor.passages.search("NVLink", 1)
-    except (AdvisorError, Unavailable) as error:
-        log.warning("could not open the knowledge base yet: %s", error)
-    except Exception as error:  # warming is a courtesy; the first question reports what is wrong
-        log.warning("could not open the knowledge base yet: %s: %s", type(error).__name__, error)

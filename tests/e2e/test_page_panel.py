@@ -198,6 +198,8 @@ def test_axe_finds_nothing_serious(visit, locale, dark):
     check("picks")
     for name in ("compare", "charts", "assumptions", "sources"):
         visitor.panel(name)
+        if name == "charts":
+            visitor.wait(lambda: visitor.page.locator(".js-plotly-plot").count() == 4)
         visitor.page.wait_for_timeout(700)
         check(name)
     for name in ("offers", "diagnose", "guide", "about"):

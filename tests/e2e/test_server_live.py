@@ -133,26 +133,28 @@ def test_threads_of_the_api_must_be_hard_to_guess(site):
 def test_an_mcp_client_calls_every_tool(site):
     pytest.importorskip("mcp")
     from mcp import ClientSession
-    from mcp.client.streamable_http import streamablehttp_client
+    from mcp.client.streamable_http import streamable_http_client
 
     async def talk():
-        async with streamablehttp_client(f"{site.url}/mcp") as (read, write, _):
-            async with ClientSession(read, write) as session:
-                await session.initialize()
-                tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-                assert set(tools) == {"ask", "offers", "estimate", "diagnose", "search"}
-                assert tools["offers"].inputSchema["properties"]["sort"]["enum"][0] == "price"
-                assert tools["offers"].outputSchema["properties"]["count"]["type"] == "integer"
-                answer = await session.call_tool("ask", {"question": "7B full fine-tune"})
-                assert answer.structuredContent["intent"] == "picks"
-                offers = await session.call_tool("offers", {"gpu": ["H100"], "limit": 1})
-                assert offers.structuredContent["count"] == 30
-                hits = await session.call_tool("search", {"query": "NVLink", "k": 1})
-                assert hits.structuredContent["result"][0]["rank"] == 1
-                assert (await session.call_tool("estimate", {"task": "memory"})).structuredContent["low"] == 50
-                assert not (await session.call_tool("diagnose", {"text": "GPU0"})).isError
-                refused = await session.call_tool("offers", {"min_gpus": -1})
-                assert refused.isError and "min_gpus" in refused.content[0].text
+        async with (
+            streamable_http_client(f"{site.url}/mcp") as (read, write, _),
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+            assert set(tools) == {"ask", "offers", "estimate", "diagnose", "search"}
+            assert tools["offers"].inputSchema["properties"]["sort"]["enum"][0] == "price"
+            assert tools["offers"].outputSchema["properties"]["count"]["type"] == "integer"
+            answer = await session.call_tool("ask", {"question": "7B full fine-tune"})
+            assert answer.structuredContent["intent"] == "picks"
+            offers = await session.call_tool("offers", {"gpu": ["H100"], "limit": 1})
+            assert offers.structuredContent["count"] == 30
+            hits = await session.call_tool("search", {"query": "NVLink", "k": 1})
+            assert hits.structuredContent["result"][0]["rank"] == 1
+            assert (await session.call_tool("estimate", {"task": "memory"})).structuredContent["low"] == 50
+            assert not (await session.call_tool("diagnose", {"text": "GPU0"})).isError
+            refused = await session.call_tool("offers", {"min_gpus": -1})
+            assert refused.isError and "min_gpus" in refused.content[0].text
 
     asyncio.run(talk())
 

@@ -1,0 +1,195 @@
+"""The page: start to first byte and to ready, page weight, and many visitors at once (speed, errors, cross-talk, memory).
+
+    python tests/bench/bench_page.py [--sessions 30] [--turns 10]
+
+The visitors are real Gradio clients of the page's own chat events, each in a session of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import secrets
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS = (
+    "Full fine-tune of a {n}B model on one node",
+    "{n}B モデルを LoRA で学習したい",
+    "Cheapest GPU for batch inference of a {n}B model",
+    "NVLink と InfiniBand の違いは何ですか（{n}）",
+    "Pretrain a {n}B model on 4 nodes of 8 GPUs",
+)
+
+
+def memory_mb(pid: int) -> float:
+    """Resident memory of a process in MB (Linux)."""
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1000
+    return 0.0
+
+
+async def event(client: httpx.AsyncClient, session: str, fn_index: int, data: list) -> list:
+    """Run one of the page's own events through the queue, as the browser does; returns its last output."""
+    joined = await client.post(
+        "/gradio_api/queue/join", json={"data": data, "fn_index": fn_index, "session_hash": session}
+    )
+    joined.raise_for_status()
+    wanted = joined.json()["event_id"]
+    async with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as stream:
+        async for line in stream.aiter_lines():
+            if not line.startswith("data:"):
+                continue
+            message = json.loads(line[5:])
+            if message.get("event_id") not in (None, wanted):
+                continue
+            if message["msg"] == "process_completed":
+                if not message["success"]:
+                    raise RuntimeError(str(message["output"]))
+                return message["output"].get("data", [])
+    raise RuntimeError("the stream ended before the answer")
+
+
+async def visitor(
+    url: str, fns: dict[str, int], turns: int, times: list[float], errors: list[str], mixed: list[str]
+) -> None:
+    """One visitor: opens a session, asks `turns` questions, then exports the conversation and looks whose it is."""
+    mark = secrets.token_hex(4)
+    session = secrets.token_hex(5)
+    async with httpx.AsyncClient(base_url=url, timeout=120) as client:
+        for i in range(turns):
+            question = QUESTIONS[i % len(QUESTIONS)].format(n=7 + i) + f" #{mark}-{i}"
+            start = time.perf_counter()
+            try:
+                await event(client, session, fns["ask"], [question, None, "en", None])
+            except Exception as error:  # a bench counts failures of any kind
+                errors.append(repr(error)[:200])
+            times.append(time.perf_counter() - start)
+        text = (await event(client, session, fns["export"], [None, "en"]))[0]
+        asked = [line for line in text.splitlines() if line.startswith("> ") and "#" in line]
+        if len(asked) != turns or any(f"#{mark}-" not in line for line in asked):
+            mixed.append(mark)
+
+
+def functions(config: dict) -> dict[str, int]:
+    """Names of the page's own events (not the programs' endpoints) → their indices."""
+    private = [dep for dep in config["dependencies"] if dep["api_name"] and dep["api_visibility"] == "private"]
+    return {dep["api_name"].split("_")[0]: dep["id"] for dep in reversed(private)}
+
+
+def page_weight(url: str) -> tuple[int, int]:
+    """(requests, bytes) of the first view in a headless browser; zeros where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return 0, 0
+    sizes: list[int] = []
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(
+                executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+            )
+        except Exception as error:  # no browser on this machine: the rest of the table still stands
+            print(f"page weight not measured: {error}", file=sys.stderr)
+            return 0, 0
+        page = browser.new_page()
+        page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+        page.goto(url)
+        page.wait_for_selector("html.advisor-ready")
+        page.wait_for_timeout(500)
+        browser.close()
+    return len(sizes), sum(sizes)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sessions", type=int, default=30)
+    parser.add_argument("--turns", type=int, default=10)
+    parser.add_argument("--home", default="")
+    options = parser.parse_args()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    home = options.home or tempfile.mkdtemp()
+    environment = {
+        **os.environ,
+        "ADVISOR_PORT": str(port),
+        "ADVISOR_HOME": home,
+        "ADVISOR_RATE_LIMIT_PER_MINUTE": "1000000",
+    }
+    rows: list[tuple[str, str]] = []
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, str(ROOT / "app.py")], env=environment, cwd=ROOT)
+    try:
+        first = ready = knowledge = None
+        while knowledge is None and time.perf_counter() - start < 600:
+            try:
+                response = httpx.get(url, timeout=120)
+            except httpx.TransportError:
+                time.sleep(0.02)
+                continue
+            first = first or time.perf_counter() - start
+            if response.status_code == 200:
+                ready = ready or time.perf_counter() - start
+                if httpx.get(f"{url}/healthz", timeout=300).json().get("status") == "ok":
+                    knowledge = time.perf_counter() - start
+            time.sleep(0.05)
+        rows.append(("start to first byte (waiting page)", f"{first or 0:.2f} s"))
+        rows.append(("start to the page itself", f"{ready or 0:.2f} s"))
+        rows.append(("start to knowledge open", f"{knowledge or 0:.2f} s"))
+        count, size = page_weight(url)
+        rows.append(("first view: requests, bytes", f"{count}, {size / 1e6:.2f} MB"))
+        fns = functions(httpx.get(f"{url}/config").json())
+        times: list[float] = []
+        errors: list[str] = []
+        mixed: list[str] = []
+
+        async def wave(sessions: int) -> None:
+            await asyncio.gather(*(visitor(url, fns, options.turns, times, errors, mixed) for _ in range(sessions)))
+
+        asyncio.run(wave(3))
+        before = memory_mb(process.pid)
+        times.clear()
+        start = time.perf_counter()
+        asyncio.run(wave(options.sessions))
+        wall = time.perf_counter() - start
+        ordered = sorted(times)
+        rows.append(
+            (f"{options.sessions} visitors × {options.turns} turns: median", f"{statistics.median(ordered):.2f} s")
+        )
+        rows.append(("  95th percentile", f"{ordered[int(0.95 * len(ordered))]:.2f} s"))
+        rows.append(("  turns a second", f"{len(ordered) / wall:.1f}"))
+        rows.append(("  errors, mixed conversations", f"{len(errors)}, {len(mixed)}"))
+        total = len(times)
+        while total < 1000:
+            asyncio.run(wave(10))
+            total += 10 * options.turns
+        after = memory_mb(process.pid)
+        rows.append(
+            ("memory before, after 1,000 turns", f"{before:.0f}, {after:.0f} MB ({(after / before - 1) * 100:+.1f} %)")
+        )
+        if errors:
+            rows.append(("first error", errors[0]))
+    finally:
+        process.terminate()
+        process.wait(30)
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(f"{name:<{width}}  {value}")
+
+
+if __name__ == "__main__":
+    main()
