@@ -14,7 +14,7 @@ from advisor.errors import BadRequest
 from advisor.reasoning.job import Job, Machine, Method, Plan, Recompute, Sharding
 from advisor.reasoning.machine import machine_for
 from advisor.reasoning.shape import Shape, shape_of, with_size
-from knowledge.facts import Facts, GpuSpec
+from knowledge.facts import Facts, GpuSpec, size_of
 
 
 @dataclass(slots=True)
@@ -70,6 +70,9 @@ def read_shape(request: Mapping[str, Any], facts: Facts, assumed: dict[str, Any]
     spec = facts.find_model(name) if name else None
     if spec and params and spec.params_b and not 0.75 < params / (spec.params_b * 1e9) < 1.33:
         spec = None
+    if spec is None and params is None and (sized := size_of(name)):
+        params, active = sized[0] * 1e9, active or (sized[1] * 1e9 if sized[1] else None)
+        assumed["params"] = params
     if spec is None and params is None:
         raise BadRequest(
             f"model={name!r} is not known and no params were given; name a listed model or give params or params_b."

@@ -143,6 +143,11 @@ def test_fits_or_not(fields, fits):
     assert estimate({"task": "memory", **fields}, FACTS)["fits"] is fits
 
 
+def test_an_unknown_name_with_a_size_is_taken_by_its_size():
+    found = estimate({**NODE, "model": "Somebody 13B"}, FACTS)
+    assert found["assumed"]["params"] == 13e9 and found["assumed"]["shape"]
+
+
 def test_parts_of_memory_add_up():
     found = estimate({**NODE, "task": "memory"}, FACTS)
     assert sum(found["breakdown_gb"].values()) == pytest.approx(found["memory_gb_per_gpu"], abs=0.01)

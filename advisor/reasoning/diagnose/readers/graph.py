@@ -56,6 +56,10 @@ class GraphReader(Reader):
             reading.graph_nvlink.setdefault(name, set())
         if kind == "NVL":
             reading.graph_nvlink.setdefault(self._gpu, set()).add(f"{target}/{name}")
+        if kind == "PCI" and target == "PCI":
+            reading.signal("pci_switch", place.evidence(found.group(0)))
+        if kind == "PCI" and target == "NIC":
+            reading.signal("graph_card", place.evidence(found.group(0)))
         if kind == "XGMI":
             reading.signal("xgmi", place.evidence(found.group(0)))
         key = (

@@ -124,6 +124,11 @@ def topology_hidden_by_vm(reading: Reading, verdict: Verdict) -> Iterator[Findin
         if cards >= 2:
             yield Finding("topology_hidden_by_vm", switched[0].evidence, None, "", {"nics": cards})
             return
+    switched_tree = any(link.startswith("NVS") for links in reading.graph_nvlink.values() for link in links)
+    cards = len(reading.signals.get("graph_card", []))
+    if switched_tree and cards >= 2 and not reading.first("pci_switch") and not lines:
+        yield Finding("topology_hidden_by_vm", reading.signals["graph_card"][0], None, "", {"nics": cards})
+        return
     for matrix in topo_matrices(reading):
         cells = [cell for _, _, cell in matrix.pairs()]
         nics = matrix.nics()
