@@ -1,0 +1,82 @@
+"""Conditions of a turn: limits that numbers name, limits that are lifted, and the merge with those of the turns before."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from advisor.answer import Constraints
+from advisor.planner.reading.changes import merge_constraints
+from advisor.planner.reading.intent import Guess
+from advisor.planner.reading.phrases import says
+from advisor.planner.reading.result import GpuMention, Quantity, Reading
+
+_BARE_COUNT = re.compile(
+    r"^\W*(?:ok|and|or|so|then|what about|how about|what if|with|make it|じゃあ|では)?,?\s*(\d{1,5})"
+    r"(?:\s?(?:instead|then|だと|なら|にしたら|にして))?[\s?.!。]*$"
+)
+
+
+def bare_count(norm: str, before: Reading | None) -> dict[str, int]:
+    """ "128 instead" after a number of GPUs is another number of GPUs."""
+    match = _BARE_COUNT.match(norm)
+    if match is None or before is None or before.constraints.gpu_count is None or int(match.group(1)) < 1:
+        return {}
+    return {"gpu_count": int(match.group(1))}
+
+
+def usual_money(before: Reading | None) -> str | None:
+    """The one money limit that the conversation has, or None."""
+    if before is None:
+        return None
+    names = ("max_price_usd_gpu_hour", "max_price_usd_hour", "budget_usd_month", "budget_usd")
+    present = [name for name in names if getattr(before.constraints, name) is not None]
+    return present[0] if len(present) == 1 else None
+
+
+def numbered_fields(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
+    """Limits that plain numbers set: memory of a card and in all (GB), GPUs a machine, rows wanted."""
+    value = next((q.value for q in numbers if q.meaning == "min_gpu_memory_gb"), None)
+    bare = next((g.memory_gb for g in gpus if g.gpu is None and g.role == "wanted"), None)
+    best = max(filter(None, (value, bare)), default=None)
+    fields: dict[str, Any] = {"min_gpu_memory_gb": best} if best and best <= 2000 else {}
+    for name in ("min_total_gpu_memory_gb", "max_gpu_memory_gb"):
+        limit = next((q.value for q in numbers if q.meaning == name), None)
+        if limit is not None and limit <= 1e6:
+            fields[name] = limit
+    rows = next((q.value for q in numbers if q.meaning == "limit"), None)
+    if rows is not None and 1 <= rows <= 100:
+        fields["limit"] = int(rows)
+    per_node = next((q.value for q in numbers if q.meaning == "gpus_per_node"), None)
+    if per_node and 1 <= per_node <= 1000:
+        fields["gpus_per_node"] = int(per_node)
+    return fields
+
+
+_CLEARING = {
+    "clear_places": {"regions", "countries", "not_countries"},
+    "clear_providers": {"providers", "not_providers"},
+    "clear_gpus": {"gpus", "gpu_variants", "not_gpus"},
+    "clear_budget": {"budget_usd", "budget_usd_month", "max_price_usd_hour", "max_price_usd_gpu_hour"},
+    "clear_count": {"gpu_count", "min_gpus", "max_gpus", "nodes", "max_nodes", "gpus_per_node"},
+}
+
+
+def clears(norm: str) -> bool:
+    """Whether the turn lifts a limit ("location doesn't matter", "予算は気にしない")."""
+    return any(says(topic, norm) for topic in _CLEARING)
+
+
+def merged_conditions(
+    before: Reading | None, norm: str, found: Guess, fields: dict[str, Any], *, job_changed: bool
+) -> tuple[Constraints, list[str]]:
+    """(conditions of the conversation after this turn, names of those that it changed). Explanations change none."""
+    old = before.constraints if before else Constraints()
+    if found.intent == "refuse" or (before is not None and found.intent in ("explain", "troubleshoot")):
+        return old, []
+    cleared = {name for topic, names in _CLEARING.items() if says(topic, norm) for name in names}
+    if "regions" in cleared:
+        fields = {name: value for name, value in fields.items() if name not in ("regions", "countries")}
+    return merge_constraints(
+        old, fields, cleared, added=before is not None and says("add_to", norm), job_changed=job_changed
+    )
