@@ -68,6 +68,7 @@ def ingest_documents(
         found = [_find(str(given), report, allow_private, etags) for given in paths_or_urls]
         behind = store.library.version > 0 and store.library.get_meta("rules") != rules()
         if store.library.get_meta("model") not in (store.embedder.name, None):
+            behind = True
             report.warn(f"The embedding model is now {store.embedder.name}; everything is embedded anew.")
         loaded = _load_all(found, have, report, progress, (provider, lang))
         changed = _documents(loaded, report, have, provider, lang)

@@ -1,6 +1,7 @@
 import gzip
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -18,7 +19,7 @@ PAGE = (
 class Site(BaseHTTPRequestHandler):
     """A server with good and hostile pages; counts what was asked for."""
 
-    asked: list[str] = []
+    asked: ClassVar[list[str]] = []
     removed = False
 
     def log_message(self, *args):
