@@ -9,8 +9,10 @@ from typing import Any
 
 from knowledge.errors import StoreUnavailable
 
-WAIT_S = 2.0
+WAIT_S = 3.0
 """Seconds a call may take. A healthy server on the same network answers a search in well under 0.1 s."""
+CONNECT_S = 15.0
+"""Seconds that the first call may take, which opens the connection."""
 PAUSE_S = 5.0
 """Seconds after a failure in which the server is not asked; then one call tries it again."""
 
@@ -28,8 +30,12 @@ class Deadline:
         self._why = ""
         self._hung: list[threading.Thread] = []
 
-    def run(self, call: Callable[[], Any]) -> Any:
-        """What `call` returns. Raises what it raises, and StoreUnavailable where it takes too long or is not tried now."""
+    def run(self, call: Callable[[], Any], wait_s: float | None = None) -> Any:
+        """What `call` returns within `wait_s` (else that of the constructor).
+
+        Raises what it raises, and StoreUnavailable where it takes too long or is not tried now.
+        """
+        wait_s = self.wait_s if wait_s is None else wait_s
         with self._lock:
             self._hung = [thread for thread in self._hung if thread.is_alive()]
             down = bool(self._why)
@@ -46,9 +52,9 @@ class Deadline:
 
         thread = threading.Thread(target=work, daemon=True, name="server-call")
         thread.start()
-        thread.join(self.wait_s)
+        thread.join(wait_s)
         late = not outcome
-        worked, value = outcome[0] if outcome else (False, StoreUnavailable(f"no answer within {self.wait_s:g} s"))
+        worked, value = outcome[0] if outcome else (False, StoreUnavailable(f"no answer within {wait_s:g} s"))
         with self._lock:
             self._trying = False
             if late:

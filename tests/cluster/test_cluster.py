@@ -44,6 +44,7 @@ def test_the_other_process_goes_on_with_a_conversation(cluster):
 
 
 def test_both_answer_alike_and_with_sources(cluster):
+    assert all(_wait(lambda web=web: "degraded" not in _health(web)) for web in cluster.web)
     answers = [ask(web.url, WHY, _thread()) for web in cluster.web]
     assert answers[0]["citations"]
     assert answers[0]["text"] == answers[1]["text"]
