@@ -131,7 +131,9 @@ def train_on(task: Task, machine: Machine, memory_gb: float) -> Result | None:
     precision = sizing.job.precision
     if precision == "fp8" and not machine.gpu.fp8_dense_tflops:
         precision = "bf16"
-    fit = best_plan(task.memo(precision), machine, memory_gb * task.facts.values["usable_memory"])
+    k = task.facts.values
+    kept = k["rollout_share"] if sizing.generates else 0.0
+    fit = best_plan(task.memo(precision), machine, memory_gb * (k["usable_memory"] - kept))
     if fit is None:
         return None
     modelled = sizing.speed_modelled

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Role = Literal["cheapest", "fastest", "balanced", "match"]
 HOURS_A_MONTH = 730.0
+SAME_CLASS = 1.25
+"""Who asks for cards of 80 GB is shown cards of up to 100 GB before larger ones."""
 WHOLE_NODE = 4
 """GPUs from which an instance counts as a node of a training cluster; smaller ones are taken only where nothing else holds the job."""
 TOO_DEAR = 5.0
@@ -34,7 +36,12 @@ def sort_key(candidate: Candidate) -> tuple[float, float, str, str, str, str]:
 def sensible(candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints) -> list[Candidate]:
     """No more GPUs than the job can use: one-GPU jobs get one-GPU machines, others at most 8 or twice the fewest that fit."""
     pool = list(candidates)
-    if not pool or constraints.gpu_count or constraints.nodes:
+    if not pool:
+        return pool
+    if wanted := constraints.min_gpu_memory_gb:
+        asked = [c for c in pool if (c.offer.gpu_memory_gb or 0.0) <= SAME_CLASS * wanted]
+        pool = asked or pool
+    if constraints.gpu_count or constraints.nodes:
         return pool
     if sizing.mode == "serve":
         quick = [c for c in pool if (c.result.stream_tokens_per_s or 0) >= READABLE]

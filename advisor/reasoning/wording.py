@@ -38,6 +38,8 @@ def assumptions(sizing: Sizing, lang: Lang) -> tuple[str, ...]:
         items.append(say("assume.shape", lang, value=sizing.borrowed_shape))
     if sizing.job is not None and sizing.job.method == "full" and workload.optimizer is None:
         items.append(say("assume.optimizer", lang))
+    if sizing.generates:
+        items.append(say("assume.rollout", lang))
     if workload.kind == "rlhf" and workload.rlhf_method is None and sizing.job and sizing.job.trained_copies > 1:
         items.append(say("assume.rlhf_method", lang))
     return tuple(items)

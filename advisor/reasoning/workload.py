@@ -38,6 +38,8 @@ class Sizing:
     streams: int = 1
     card_gb: float = 0.0
     speed_modelled: bool = True
+    generates: bool = False
+    """The job also generates (PPO, GRPO): part of each card is kept for the engine that does."""
     borrowed_shape: str | None = None
     """The public model whose layers and width are used where only a size is known."""
 
@@ -206,4 +208,5 @@ def _training(
         model=model,
         job=job,
         speed_modelled=kind != "rlhf",
+        generates=kind == "rlhf" and workload.rlhf_method != "dpo",
     )

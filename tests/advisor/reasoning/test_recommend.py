@@ -236,3 +236,32 @@ def test_any_job_gives_a_typed_outcome(kind, params, seq, concurrency, nodes):
     for p in found.picks:
         assert p.estimate.memory_gb_per_gpu <= p.gpu_memory_gb
         assert nodes is None or p.nodes == nodes
+
+
+def test_generation_keeps_part_of_each_card():
+    found = ask("rlhf", params_b=7, seq_len=32768, rlhf_method="grpo")
+    assert all(p.estimate.memory_gb_per_gpu < 0.6 * p.gpu_memory_gb for p in found.picks)
+    assert any("35" in line for line in found.assumptions)
+
+
+def test_who_asks_for_a_class_of_cards_sees_that_class_first():
+    found = ask("lora", Constraints(min_gpu_memory_gb=80), model="Llama 2 70B")
+    assert all(80 <= p.gpu_memory_gb <= 100 for p in found.picks)
+
+
+def test_accelerators_with_their_own_software_only_by_name():
+    tpu = [offer("hotel", "TPU v5p", "unknown", 8, 95, 8.0), *MARKET]
+    assert not any(p.gpu.startswith("TPU") for p in ask("full_ft", offers=tpu, params_b=7).picks)
+    named = ask("full_ft", Constraints(gpus=("TPU v5p",)), offers=tpu[:1], params_b=7)
+    assert named.picks and named.picks[0].gpu == "TPU v5p"
+
+
+def test_small_machines_are_no_cluster_where_nodes_are_on_offer():
+    single = [offer("india", "H100", "SXM", 1, 80, 1.0, nvlink="no", **RDMA), *MARKET]
+    found = ask("full_ft", offers=single, params_b=13)
+    assert all(p.gpu_count > 1 or p.nodes == 1 for p in found.picks)
+
+
+def test_a_plan_does_not_fill_the_card_where_another_is_as_fast():
+    found = ask("full_ft", Constraints(gpu_count=8), params_b=7)
+    assert all(p.estimate.memory_gb_per_gpu <= 0.93 * p.gpu_memory_gb for p in found.picks)
