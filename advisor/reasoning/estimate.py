@@ -9,10 +9,11 @@ from typing import Any
 
 from advisor.errors import AdvisorError, BadRequest
 from advisor.reasoning.compute import Constants
+from advisor.reasoning.fields import adapter_size
 from advisor.reasoning.inference import inference_memory
 from advisor.reasoning.job import Job, Method, Recompute
 from advisor.reasoning.memory import Memory, train_memory
-from advisor.reasoning.request import Asked, adapter_size, read
+from advisor.reasoning.request import Asked, read
 from advisor.reasoning.steptime import StepTime, step_time
 from knowledge.facts import Facts
 

@@ -2,171 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from advisor.answer import Constraints, Lang, Needs, Pick, Workload
-from advisor.reasoning import picking, wording
+from advisor.reasoning import picking, rows, trade, wording
 from advisor.reasoning.candidates import (
     Candidate,
-    Result,
     Task,
-    can_cluster,
-    evaluate,
-    node_counts,
-    signature,
     work_tokens,
 )
 from advisor.reasoning.counterfactuals import Links, link_worth
 from advisor.reasoning.job import Plan
 from advisor.reasoning.memory import train_memory
-from advisor.reasoning.parallelism import Wanted
 from advisor.reasoning.recommendation import Recommendation
+from advisor.reasoning.search import Group, floor_gb, group_offers, price_key, search, wanted_of
 from advisor.reasoning.series import chart_series
 from advisor.reasoning.verdicts import verdict
 from advisor.reasoning.workload import Sizing, complete
-from knowledge.facts import Facts, GpuSpec
+from knowledge.facts import Facts
 from knowledge.offer_model import Offer
 
-__all__ = ["Recommendation", "recommend"]
-
-
-@dataclass(slots=True)
-class Group:
-    """Offers of one physical machine, cheapest first."""
-
-    gpu: GpuSpec | None
-    offers: list[Offer]
-
-
-def price_key(offer: Offer) -> tuple[float, str, str, str, str]:
-    """Neutral order of equal machines: price, then names."""
-    price = offer.price_usd_hour if offer.price_usd_hour is not None else float("inf")
-    return (price, offer.provider, offer.instance_type, offer.region, offer.offer_id)
-
-
-OLD = frozenset({"Kepler", "Maxwell", "Pascal", "GCN 5"})
-"""Generations that current CUDA and ROCm releases no longer support."""
-OWN_SOFTWARE = frozenset({"Google", "AWS", "Intel"})
-"""Makers whose accelerators need their own compiler and ports of the model."""
-
-
-def usual(gpu: GpuSpec | None) -> bool:
-    """Whether a card is offered to someone who did not ask for it by name."""
-    return gpu is None or (gpu.architecture not in OLD and gpu.vendor not in OWN_SOFTWARE)
-
-
-def group_offers(offers: Iterable[Offer], constraints: Constraints, facts: Facts) -> list[Group]:
-    """Priced offers by signature. Spot prices are left out unless they were asked for or nothing else is there."""
-    priced = [offer for offer in offers if offer.price_usd_hour is not None and offer.price_usd_hour > 0]
-    if constraints.spot is None and any(not offer.spot for offer in priced):
-        priced = [offer for offer in priced if not offer.spot]
-    asked = bool(constraints.gpus or constraints.instance_types)
-    groups: dict[tuple[object, ...], Group] = {}
-    for offer in priced:
-        key = signature(offer)
-        group = groups.get(key)
-        if group is None:
-            gpu = facts.gpu(offer.gpu, offer.gpu_variant, offer.gpu_memory_gb)
-            groups[key] = Group(gpu, [offer])
-        else:
-            group.offers.append(offer)
-    if not asked:
-        groups = {key: group for key, group in groups.items() if usual(group.gpu)}
-    for group in groups.values():
-        group.offers.sort(key=price_key)
-    return sorted(groups.values(), key=lambda group: price_key(group.offers[0]))
-
-
-def floor_gb(sizing: Sizing) -> float:
-    """GB over all GPUs below which no plan can fit: weights, and states where they are trained on the card."""
-    if sizing.mode == "memory" or sizing.shape is None:
-        return sizing.card_gb
-    params = sizing.shape.params / 1e9
-    if sizing.mode == "serve":
-        per = {"fp32": 4.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5, "fp4": 0.5}.get(
-            sizing.workload.precision or "bf16", 2.0
-        )
-        return per * params
-    job = sizing.job
-    assert job is not None
-    if job.method == "qlora":
-        return 0.5 * params
-    if job.method == "lora":
-        return 2.0 * params
-    per = job.weight_bytes + job.grad_bytes + job.optimizer_bytes
-    if job.offload_optimizer:
-        per = job.weight_bytes
-    return params * (per * job.trained_copies + 2.0 * job.frozen_copies)
-
-
-def physical_key(offer: Offer, gpu: GpuSpec | None, nodes: int) -> tuple[object, ...]:
-    """What the result on `nodes` instances depends on: the network counts from the second node on only."""
-    link = offer.nvlink if offer.nvlink in ("yes", "partial") and offer.gpu_count > 1 else "none"
-    net = (offer.internode_fabric, offer.internode_gbit_s_per_node) if nodes > 1 else None
-    joined = (link, offer.nvlink_gb_s_per_gpu, offer.nvlink_domain_gpus) if link != "none" else None
-    return (id(gpu), offer.gpu_memory_gb, offer.gpu_count, joined, can_cluster(offer), nodes, net)
-
-
-def search(task: Task, groups: Sequence[Group], constraints: Constraints) -> tuple[list[Candidate], list[Candidate]]:
-    """(candidates that meet a deadline, candidates that only fit): for each machine the fewest nodes of either kind."""
-    sizing = task.sizing
-    tokens = work_tokens(sizing)
-    deadline = sizing.workload.deadline_hours
-    least = floor_gb(sizing)
-    known: dict[tuple[object, ...], Result | None] = {}
-    timely: list[Candidate] = []
-    fitting: list[Candidate] = []
-    for group in groups:
-        offer = group.offers[0]
-        memory = offer.gpu_memory_gb or (group.gpu.memory_gb if group.gpu else 0.0)
-        counts = node_counts(offer, constraints, sizing)
-        skip_below = 0.0
-        found: Candidate | None = None
-        for nodes in counts:
-            if memory * max(offer.gpu_count, 1) * nodes < least or nodes < skip_below:
-                continue
-            key = physical_key(offer, group.gpu, nodes)
-            if key not in known:
-                known[key] = evaluate(task, offer, group.gpu, nodes)
-            result = known[key]
-            if result is None:
-                if nodes > 64 and not deadline:
-                    break
-                continue
-            candidate = priced(offer, group.gpu, result, sizing)
-            if found is None:
-                found = candidate
-                fitting.append(candidate)
-            if not deadline or tokens is None or candidate.hours is None:
-                break
-            if candidate.hours <= deadline:
-                timely.append(candidate)
-                break
-            skip_below = nodes * min(8.0, candidate.hours / deadline * 0.98)
-    return timely, fitting
-
-
-def priced(offer: Offer, gpu: GpuSpec | None, result: Result, sizing: Sizing) -> Candidate:
-    """The candidate with hours and cost where the amount of work is known."""
-    assert offer.price_usd_hour is not None
-    usd_hour = offer.price_usd_hour * result.nodes
-    tokens = work_tokens(sizing)
-    hours = tokens / result.tokens_per_s / 3600.0 if tokens and result.tokens_per_s else None
-    return Candidate(offer, gpu, result, usd_hour, hours, usd_hour * hours if hours is not None else None)
-
-
-def wanted_of(workload: Workload, *, stated_sharding: bool = False) -> Wanted:
-    """Degrees that the user stated; the sharding too where it is the user's plan that is checked."""
-    return Wanted(
-        sharding=workload.sharding if stated_sharding else None,
-        tp=workload.tensor_parallel,
-        pp=workload.pipeline_parallel,
-        ep=workload.expert_parallel,
-        cp=workload.context_parallel,
-        recompute=workload.activation_checkpointing,
-        micro_batch=workload.micro_batch,
-    )
+__all__ = ["Recommendation", "recommend", "wanted_of"]
 
 
 def recommend(
@@ -202,18 +59,18 @@ def recommend(
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})
     chosen = picking.choose(spread, sizing, constraints, constraints.limit or limit)
     links = link_worth(task, [c for _, c in chosen] or affordable) if not links.measured else links
-    picks = tuple(wording.pick(role, candidate, sizing, links, constraints, facts, lang) for role, candidate in chosen)
+    picks = tuple(rows.pick(role, candidate, sizing, links, constraints, facts, lang) for role, candidate in chosen)
     needs = _needs(sizing, fitting, [c for _, c in chosen], links, lang, facts)
     return Recommendation(
         outcome="picks" if sizing.speed_modelled or sizing.mode != "memory" else "not_modelled",
         workload=sizing.workload,
         needs=needs,
         picks=picks,
-        counterfactuals=wording.counterfactuals(sizing, chosen, affordable, links, facts, lang),
+        counterfactuals=trade.counterfactuals(sizing, chosen, affordable, links, facts, lang),
         assumptions=assumptions,
-        why_not_runner_up=wording.why_not(chosen, sizing, lang),
-        flips=wording.flips(sizing, chosen, links, constraints, lang),
-        formula=wording.formula(sizing, constraints, lang),
+        why_not_runner_up=trade.why_not(chosen, sizing, lang),
+        flips=trade.flips(sizing, chosen, links, constraints, lang),
+        formula=trade.formula(sizing, constraints, lang),
         charts=chart_series(task, chosen, affordable),
     )
 
@@ -318,7 +175,7 @@ def _infeasible(
     nearest: list[Pick] = []
     for candidate in nearest_pool:
         if len(nearest) < limit:
-            nearest.append(wording.pick("match", candidate, sizing, links, constraints, facts, lang))
+            nearest.append(rows.pick("match", candidate, sizing, links, constraints, facts, lang))
     return Recommendation(
         outcome="infeasible",
         workload=sizing.workload,
@@ -326,7 +183,7 @@ def _infeasible(
         if nearest_pool
         else _needs_of_nothing(sizing, required, lang),
         assumptions=wording.assumptions(sizing, lang),
-        problem=wording.problems(sizing, constraints, required, nearest_pool, lang),
+        problem=trade.problems(sizing, constraints, required, nearest_pool, lang),
         nearest=tuple(nearest),
         required=required,
     )

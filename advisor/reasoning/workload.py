@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from advisor.answer import ValueSource, Workload
+from advisor.reasoning.fields import adapter_size
 from advisor.reasoning.job import Job, Method
-from advisor.reasoning.request import adapter_size
 from advisor.reasoning.shape import Shape, shape_of
 from knowledge.facts import Facts, ModelSpec
 

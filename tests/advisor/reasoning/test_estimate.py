@@ -7,7 +7,7 @@ import pytest
 
 from advisor.errors import BadRequest
 from advisor.reasoning.estimate import estimate, estimate_or_error
-from advisor.reasoning.request import (
+from advisor.reasoning.fields import (
     number,
     read_gpu,
     read_method,

@@ -1,0 +1,149 @@
+"""A candidate as a row of the answer, with its reasons and what to check."""
+
+from __future__ import annotations
+
+from advisor.answer import Constraints, Estimate, Lang, Pick, Range
+from advisor.reasoning.candidates import Candidate
+from advisor.reasoning.counterfactuals import Links
+from advisor.reasoning.picking import HOURS_A_MONTH, Role
+from advisor.reasoning.wording import plan_words, say, span
+from advisor.reasoning.workload import Sizing
+from knowledge.facts import Facts
+
+
+def pick(
+    role: Role,
+    candidate: Candidate,
+    sizing: Sizing,
+    links: Links,
+    constraints: Constraints,
+    facts: Facts,
+    lang: Lang,
+) -> Pick:
+    """The candidate as a row of the answer."""
+    o, result = candidate.offer, candidate.result
+    spread = facts.values["speed_spread"]
+    memory = o.gpu_memory_gb or (candidate.gpu.memory_gb if candidate.gpu else None)
+    rate = result.tokens_per_s
+    estimate = Estimate(
+        memory_gb_per_gpu=round(result.memory_gb, 1),
+        memory_breakdown_gb={name: round(value, 2) for name, value in result.parts.items()},
+        fits=True,
+        parallelism=result.parallelism + (", recompute" if result.recompute else ""),
+        step_s=None if result.step_s is None else round(result.step_s, 4),
+        tokens_per_s=None if rate is None else round(rate, 1),
+        mfu=None if result.mfu is None else round(result.mfu, 4),
+        comm_share=None if result.comm_share is None else round(min(1.0, result.comm_share), 4),
+        hours=None if candidate.hours is None else round(candidate.hours, 3),
+        cost_usd=None if candidate.cost is None else round(candidate.cost, 2),
+        range=None if rate is None else Range(low=round(rate / spread, 1), high=round(rate * spread, 1)),
+    )
+    return Pick(
+        role=role,
+        offer_id=o.offer_id,
+        provider=o.provider,
+        instance_type=o.instance_type,
+        gpu=o.gpu,
+        gpu_variant=o.gpu_variant,
+        gpu_count=_whole(o.gpu_count),
+        gpu_memory_gb=memory,
+        region=o.region,
+        country=o.country,
+        spot=o.spot,
+        price_usd_hour=o.price_usd_hour,
+        price_usd_gpu_hour=o.price_usd_gpu_hour,
+        as_of=o.as_of,
+        source=o.source,
+        nodes=candidate.nodes,
+        total_gpus=_whole(candidate.gpus),
+        total_gpu_memory_gb=None if memory is None else round(memory * candidate.gpus, 1),
+        total_usd_hour=round(candidate.usd_hour, 4),
+        nvlink=o.nvlink,
+        nvlink_gb_s_per_gpu=o.nvlink_gb_s_per_gpu,
+        nvlink_domain_gpus=o.nvlink_domain_gpus,
+        internode_fabric=o.internode_fabric,
+        internode_gbit_s_per_node=o.internode_gbit_s_per_node,
+        internode_rdma=o.internode_rdma,
+        fabric_source=o.fabric_source,
+        fabric_confidence=o.fabric_confidence,
+        estimate=estimate,
+        why=why(candidate, sizing, constraints, memory, lang),
+        caveats=caveats(candidate, sizing, memory, spread, lang),
+    )
+
+
+def _whole(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else value
+
+
+def why(
+    candidate: Candidate, sizing: Sizing, constraints: Constraints, memory: float | None, lang: Lang
+) -> tuple[str, ...]:
+    """Reasons for this row, in numbers."""
+    result, o = candidate.result, candidate.offer
+    lines = []
+    if memory:
+        if sizing.mode == "memory":
+            lines.append(say("why.fits_job", lang, memory=sizing.card_gb, card=memory))
+        else:
+            lines.append(say("why.fits", lang, memory=result.memory_gb, card=memory, plan=plan_words(result, lang)))
+    if sizing.mode == "train" and result.tokens_per_s and result.mfu is not None:
+        lines.append(
+            say("why.speed", lang, rate=result.tokens_per_s, mfu=result.mfu, comm=min(1.0, result.comm_share or 0.0))
+        )
+    elif sizing.workload.kind == "embeddings" and result.tokens_per_s:
+        lines.append(say("why.embeddings", lang, rate=result.tokens_per_s))
+    elif sizing.mode == "serve" and result.tokens_per_s:
+        lines.append(
+            say(
+                "why.serving",
+                lang,
+                rate=result.tokens_per_s,
+                stream=result.stream_tokens_per_s or 0.0,
+                ttft=result.ttft_s or 0.0,
+            )
+        )
+    if candidate.hours is not None and candidate.cost is not None:
+        lines.append(say("why.cost", lang, hours=span(candidate.hours, lang), cost=candidate.cost))
+    if constraints.budget_usd and candidate.cost is None:
+        lines.append(
+            say("why.budget", lang, budget=constraints.budget_usd, hours=constraints.budget_usd / candidate.usd_hour)
+        )
+    if constraints.budget_usd_month:
+        hours = min(HOURS_A_MONTH, constraints.budget_usd_month / candidate.usd_hour)
+        lines.append(say("why.month", lang, budget=constraints.budget_usd_month, hours=hours))
+    if o.nvlink == "yes" and o.gpu_count > 1 and o.nvlink_gb_s_per_gpu and sizing.mode != "memory":
+        joined = o.nvlink_domain_gpus or round(o.gpu_count)
+        lines.append(say("why.link", lang, gpus=joined, rate=o.nvlink_gb_s_per_gpu))
+    return tuple(lines)
+
+
+def caveats(candidate: Candidate, sizing: Sizing, memory: float | None, spread: float, lang: Lang) -> tuple[str, ...]:
+    """What to check before renting this row."""
+    o, result = candidate.offer, candidate.result
+    lines = []
+    several = o.gpu_count > 1 and sizing.mode != "memory"
+    if several and o.nvlink == "unknown":
+        lines.append(say("caveat.nvlink_unknown", lang, type=o.instance_type))
+    if several and o.nvlink == "partial":
+        lines.append(say("caveat.nvlink_partial", lang))
+    if candidate.nodes > 1:
+        if o.internode_rdma == "unknown":
+            lines.append(say("caveat.network_unknown", lang, type=o.instance_type))
+        if o.orderable_as_cluster == "reserved-only":
+            lines.append(say("caveat.reserved", lang))
+    if o.gpu_variant == "unknown" and o.gpu in ("A100", "H100", "H200", "V100") and sizing.mode != "memory":
+        lines.append(say("caveat.variant_unknown", lang, gpu=o.gpu))
+    if o.spot:
+        lines.append(say("caveat.spot", lang))
+    if memory and sizing.mode != "memory" and result.memory_gb > 0.88 * memory:
+        lines.append(say("caveat.tight", lang, share=result.memory_gb / memory))
+    if sizing.workload.model and sizing.model is None and sizing.mode != "memory":
+        lines.append(say("caveat.unknown_model", lang, model=sizing.workload.model))
+    if sizing.mode == "memory":
+        lines.append(say("caveat.no_speed", lang))
+    elif not sizing.speed_modelled:
+        lines.append(say("caveat.rlhf_speed", lang))
+    elif result.tokens_per_s:
+        lines.append(say("caveat.range", lang, low=result.tokens_per_s / spread, high=result.tokens_per_s * spread))
+    return tuple(lines)

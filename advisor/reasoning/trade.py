@@ -1,0 +1,196 @@
+"""What the choice trades: the job without a link, why not the others, what flips the choice, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from advisor.answer import Constraints, Counterfactual, Lang
+from advisor.reasoning.candidates import Candidate, Result
+from advisor.reasoning.counterfactuals import Links
+from advisor.reasoning.picking import Role, duration, scores
+from advisor.reasoning.rows import pick
+from advisor.reasoning.series import label
+from advisor.reasoning.verdicts import HELPFUL_FROM, verdict
+from advisor.reasoning.wording import say, span, times
+from advisor.reasoning.workload import Sizing
+from knowledge.facts import Facts
+
+
+def counterfactuals(
+    sizing: Sizing,
+    chosen: Sequence[tuple[Role, Candidate]],
+    candidates: Sequence[Candidate],
+    links: Links,
+    facts: Facts,
+    lang: Lang,
+) -> tuple[Counterfactual, ...]:
+    """The job without NVLink and without RDMA, each with its verdict in one sentence."""
+    out: list[Counterfactual] = []
+    if links.on is None or not chosen:
+        return ()
+    empty = Constraints()
+    if links.nvlink is not None and links.on.offer.gpu_count > 1:
+        on = links.on
+        other = min(
+            (
+                c
+                for c in candidates
+                if c.offer.nvlink in ("no", "unknown") and c.gpus >= on.gpus * 0.5 and c.offer.gpu_count > 1
+            ),
+            key=lambda c: (c.usd_hour, c.offer.offer_id),
+            default=None,
+        )
+        saved = round(on.usd_hour - other.usd_hour, 4) if other else None
+        out.append(
+            Counterfactual.model_validate(
+                {
+                    "question": say("counter.nvlink.question", lang),
+                    "with": pick("match", on, sizing, links, empty, facts, lang),
+                    "without": pick("match", other, sizing, links, empty, facts, lang) if other else None,
+                    "slowdown": round(links.nvlink, 3),
+                    "price_difference_usd_hour": saved,
+                    "verdict": _counter_words(
+                        say("nvlink.name", lang), links.nvlink, links.without_link, on, other, lang
+                    ),
+                }
+            )
+        )
+    if sizing.mode == "train" and links.rdma is not None and links.with_net is not None:
+        words = _counter_words(say("net.name", lang), links.rdma, links.without_net, None, None, lang)
+        out.append(
+            Counterfactual.model_validate(
+                {
+                    "question": say("counter.rdma.question", lang),
+                    "slowdown": round(links.rdma, 3),
+                    "verdict": say("counter.nodes", lang, nodes=links.nodes) + words,
+                }
+            )
+        )
+    return tuple(out)
+
+
+def _counter_words(
+    link: str, slow: float, without: Result | None, on: Candidate | None, other: Candidate | None, lang: Lang
+) -> str:
+    if without is None:
+        return say("counter.impossible", lang, link=link)
+    if slow < HELPFUL_FROM:
+        return say("counter.same", lang, link=link)
+    if on is not None and other is not None and other.usd_hour < on.usd_hour:
+        saved = on.usd_hour - other.usd_hour
+        return say(
+            "counter.slower_cheaper",
+            lang,
+            link=link,
+            slowdown=times(slow),
+            other=label(other),
+            saved=saved,
+            percent=saved / on.usd_hour,
+        )
+    return say("counter.slower", lang, link=link, slowdown=times(slow))
+
+
+def why_not(chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, lang: Lang) -> tuple[str, ...]:
+    """Why the other rows are not first."""
+    if len(chosen) < 2:
+        return ()
+    first = chosen[0][1]
+    lines = []
+    for _, other in chosen[1:]:
+        dearer = other.price_of_work / first.price_of_work - 1.0
+        slower = duration(other) / duration(first)
+        if dearer > 0.05:
+            lines.append(say("whynot.dearer", lang, other=label(other), percent=dearer))
+        elif slower > 1.05 and sizing.mode != "memory":
+            lines.append(say("whynot.slower", lang, other=label(other), factor=slower))
+        else:
+            lines.append(say("whynot.close", lang, other=label(other)))
+    return tuple(lines)
+
+
+def flips(
+    sizing: Sizing,
+    chosen: Sequence[tuple[Role, Candidate]],
+    links: Links,
+    constraints: Constraints,
+    lang: Lang,
+) -> tuple[str, ...]:
+    """What would change the choice."""
+    if not chosen:
+        return ()
+    lines = []
+    first = chosen[0][1]
+    if len(chosen) > 1 and sizing.mode != "memory" and constraints.sort is None:
+        pool = [candidate for _, candidate in chosen]
+        score = scores(pool)
+        second = min(range(1, len(pool)), key=lambda i: score[i])
+        gap = 1.0 - score[0] / score[second]
+        if 0.0 < gap < 0.6:
+            lines.append(say("flip.price", lang, other=label(pool[second]), percent=gap, price=pool[second].usd_hour))
+    if sizing.mode == "train" and sizing.job is not None:
+        if first.nodes == 1 and links.rdma is not None and verdict(links.rdma) == "yes":
+            lines.append(say("flip.nodes", lang, slowdown=times(links.rdma)))
+        if first.hours is not None and not sizing.workload.deadline_hours:
+            lines.append(say("flip.deadline", lang, hours=first.hours))
+        card = first.offer.gpu_memory_gb
+        if card and first.result.memory_gb > 0.6 * card:
+            lines.append(say("flip.seq", lang, seq=sizing.job.seq_len * 2))
+    if sizing.mode == "serve" and sizing.streams:
+        lines.append(say("flip.streams", lang, streams=capacity(sizing, first)))
+    return tuple(lines)
+
+
+def capacity(sizing: Sizing, candidate: Candidate) -> int:
+    """Requests that the free memory of the pick would hold."""
+    parts = candidate.result.parts
+    card = candidate.offer.gpu_memory_gb or (candidate.gpu.memory_gb if candidate.gpu else 0.0)
+    free = 0.94 * card - candidate.result.memory_gb
+    each = parts.get("kv_cache", 0.0) / max(1, sizing.streams)
+    return sizing.streams + (int(free / each) if each > 0 and free > 0 else 0)
+
+
+def formula(sizing: Sizing, constraints: Constraints, lang: Lang) -> str:
+    """The ranking formula, as printed."""
+    by_price = constraints.sort in ("price", "price_gpu") or sizing.mode == "memory"
+    return say("formula.price" if by_price else "formula.score", lang)
+
+
+def problems(
+    sizing: Sizing,
+    constraints: Constraints,
+    required: dict[str, float],
+    nearest: Sequence[Candidate],
+    lang: Lang,
+) -> tuple[str, ...]:
+    """What is missing, in numbers."""
+    lines = []
+    if "budget_usd" in required:
+        lines.append(say("problem.budget", lang, need=required["budget_usd"], have=constraints.budget_usd or 0.0))
+    if "budget_usd_month" in required:
+        lines.append(
+            say(
+                "problem.budget_month",
+                lang,
+                need=required["budget_usd_month"],
+                have=constraints.budget_usd_month or 0.0,
+            )
+        )
+    if "hours" in required:
+        lines.append(
+            say(
+                "problem.deadline",
+                lang,
+                hours=span(required["hours"], lang),
+                deadline=span(sizing.workload.deadline_hours or 0.0, lang),
+                gpus=required.get("gpus", 0.0),
+            )
+        )
+    elif "memory_gb" in required:
+        card = required.get("card_gb", 0.0)
+        if sizing.mode == "memory":
+            lines.append(say("problem.card", lang, need=required["memory_gb"], card=card))
+        elif card:
+            lines.append(say("problem.memory", lang, need=required["memory_gb"], gpus=required["gpus"], card=card))
+        if nearest:
+            lines.append(say("problem.count", lang))
+    return tuple(lines) or (say("problem.unknown", lang),)
