@@ -29,6 +29,8 @@ _AFTER = re.compile(
 _NODES_AFTER = re.compile(
     r"[\s)]{0,3}(?:搭載)?[のをがで、,]{0,2}\s?(?:(?:サーバー?|マシン|ノード|サーバ機|ボックス)[をがはで]?)?\s?(?:x|across|on|over|を)?\s{0,2}(\d{1,4})\s?(?:台|ノード|nodes?|machines?|servers?|box(?:es)?|hosts?)"
 )
+_HOURS = re.compile(r"\s?-?(?:gpu)?[\s-]?(?:hours?|hrs?|時間)(?![a-z])")
+"""What follows makes it a number of GPU-hours ("200 H100-hours")."""
 _BARE = re.compile(r"(?<![\d.$a-z-])(\d{1,4})\s?x\s?(\d{2,3})\s?(?:gb|g)(?![a-z0-9/])")
 _BARE_JA = re.compile(
     r"(?<![\d.])(\d{2,3})\s?gb(?:級|クラス|以上)?(?:の?gpu|のカード)?(?:を|が|で|x|\s)?\s?(\d{1,4})\s?(?:枚|基)"
@@ -206,6 +208,8 @@ def _counts(text: str, start: int, end: int) -> tuple[int, int | None, int | Non
             count = number
     if (match := _NODES_AFTER.match(text, end)) and nodes is None and match.end() > end:
         nodes, end = int(match.group(1)), match.end()
+    if _HOURS.match(text, end):
+        count = nodes = None
     if count and nodes and count > _MOST_IN_A_BOX and count % nodes == 0:
         count //= nodes
     if count is not None and not 0 < count <= _MAX_COUNT:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from advisor.answer import Intent
 from advisor.planner.reading.phrases import hits, says
 
-_SENTENCE = re.compile(r"[^。!?？！\n]+[。!?？！]?")
+_SENTENCE = re.compile(r"(?<=[。!?？！\n])|(?<=\.)\s")
 _ASKED_CHARS = 2_000
 _LINK_QUESTION = 2.5
+_SUMMARIZE = 6.0
+"""Weight of the act in the table: "summarise 40,000 documents" is a job and no wish for a summary."""
 _TOOL_RELEVANCE = 0.4
 _SMALL_TALK = 60
 _WORD_OR_TWO = 6
@@ -85,7 +87,10 @@ def guess(text: str, signals: Signals) -> Guess:
         return Guess(
             "clarify" if vague else "refuse", frozenset(acts | {"vague" if vague else "off_topic"}), totals, relevance
         )
-    if not acts & {"symptom", "ask", "tools"} and _asks_about_links(text):
+    if "summarize" in acts and not signals.follows and signals.has_job:
+        acts.discard("summarize")
+        totals["explain"] -= _SUMMARIZE
+    if not acts & {"symptom", "ask", "tools"} and _asks_about_links(text, acts):
         acts.add("about_links")
         totals["explain"] = max(totals["explain"], _LINK_QUESTION)
     _weigh(totals, acts, signals)
@@ -100,9 +105,12 @@ def guess(text: str, signals: Signals) -> Guess:
     return Guess(intent, frozenset(_finer(acts, intent, signals)), totals, relevance)
 
 
-def _asks_about_links(text: str) -> bool:
-    """Whether one sentence both asks and names a link, a network or a way of splitting a job."""
-    return any(says("link_word", s) and says("question", s) for s in _SENTENCE.findall(text[:_ASKED_CHARS]))
+def _asks_about_links(text: str, acts: set[str]) -> bool:
+    """Whether a sentence asks and names a link, a network or a way of splitting a job, or the turn does no more than that."""
+    head = text[:_ASKED_CHARS]
+    if not acts and says("link_word", head) and says("question", head):
+        return True
+    return any(says("link_word", s) and says("question", s) for s in _SENTENCE.split(head))
 
 
 def _weigh(totals: dict[str, float], acts: set[str], signals: Signals) -> None:

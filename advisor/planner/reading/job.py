@@ -12,6 +12,7 @@ from advisor.planner.reading.intent import Guess
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.models import ModelMention, active_params
 from advisor.planner.reading.normalize import squash
+from advisor.planner.reading.phrases import says
 from advisor.planner.reading.quantities import deadline_hours
 from advisor.planner.reading.result import Quantity, Reading
 
@@ -90,7 +91,7 @@ def job_fields(
         fields["deadline_hours"] = found[0]
         sources["deadline_hours"] = "stated"
     jobs = next((q.value for q in numbers if q.meaning in ("jobs", "frames")), None)
-    if jobs is not None and kind in ("render", "hpc", "video", "other", None):
+    if jobs is not None and (kind in ("render", "hpc", "video", "other", None) or says("independent", norm)):
         fields["independent_jobs"] = int(min(jobs, 10**9))
         sources["independent_jobs"] = "stated"
     needs = next((q.value for q in numbers if q.meaning == "job_memory_gb"), None)

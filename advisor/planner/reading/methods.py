@@ -46,6 +46,8 @@ def read_kind(text: str, model: ModelMention | None, seq_len: float | None, prev
     moe = says("moe", text) or _is_moe(model)
     if kind in ("lora", "qlora", "diffusion_train") and says("both", text) and says("video_job", text):
         return "video"
+    if kind == "pretrain" and "diffusion_train" in kinds:
+        kind = "diffusion_train"
     if kind == "diffusion_train" and kinds & {"lora", "qlora"}:
         kind = "lora"
     image = model is not None and model.model is not None and model.model.kind in ("diffusion_image", "diffusion_video")

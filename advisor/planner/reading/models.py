@@ -21,6 +21,7 @@ _TIMES = re.compile(r"(?<![a-z0-9.])(\d{1,3})x(\d{1,3}(?:\.\d)?)b(?![a-z0-9])")
 _ACTIVE = re.compile(
     r"(?:~|約)?(\d{1,3}(?:\.\d)?)\s?b\s?(?:params? |parameters? )?(?:are |is )?(?:activ\w*|アクティブ)|(?:activ\w+|アクティブ)\S{0,6}[\s:=は]{0,3}(?:params?|parameters?|パラメータ)?[\s:=はが]{0,3}(?:~|約)?(\d{1,3}(?:\.\d)?)\s?b(?![a-z])"
 )
+_DISTILLED = re.compile(r"[\s-]*(?:distill?(?:ed)?|蒸留(?:版)?)?[\s-]*(?:qwen|llama)?[\s-]*")
 _NOT_PARAMS = re.compile(
     r"\s?-?(?:tok(?:en)?s?|トークン|images?|photos?|画像|枚|円|ドル|yen|dollars?|records?|rows?|documents?|docs|件|文書|文字|ページ|/s|ps|it|req\w*|リクエスト|users?|人|samples?|examples?|pages?|cells?|セル|atoms?|原子|メッシュ|点|格子|要素|ドル|context|コンテキスト|steps?|vectors?|chunks?|vat|lines?|行|views?|calls?|api|hours?|時間|prompts?|queries|pairs?|videos?|clips?|frames?)"
 )
@@ -60,7 +61,7 @@ def read_models(text: str, lexicon: Lexicon) -> list[ModelMention]:
     mentions: list[ModelMention] = []
     used: set[int] = set()
     for name in named:
-        beside = next((i for i, s in enumerate(sizes) if s.start < name.end + 4 and name.start < s.end), None)
+        beside = next((i for i, s in enumerate(sizes) if _beside(text, name, s)), None)
         params, active = (name.model.params_b, name.model.active_params_b) if name.model else (None, None)
         end = name.end
         if beside is not None:
@@ -74,6 +75,13 @@ def read_models(text: str, lexicon: Lexicon) -> list[ModelMention]:
         mentions.append(ModelMention(name.model, name.name, params, active, name.start, end))
     mentions += [s for i, s in enumerate(sizes) if i not in used]
     return sorted(mentions, key=lambda m: m.start)
+
+
+def _beside(text: str, name: ModelMention, size: ModelMention) -> bool:
+    """Whether a size belongs to the name before it ("Llama 3 70B", "R1 distill 32B")."""
+    if name.start >= size.end:
+        return False
+    return size.start < name.end + 4 or bool(_DISTILLED.fullmatch(text, name.end, size.start))
 
 
 def _resized(name: ModelMention, size: ModelMention, lexicon: Lexicon) -> ModelMention:
@@ -121,7 +129,7 @@ def _family_so_far(best: ModelMention | None, key: str, word: str, lexicon: Lexi
     """A family's name ("llama"), or one just found with its version following ("llama 3.1")."""
     if best is None:
         return _family(key, lexicon)
-    return best.model is None and key.startswith(squash(best.name)) and bool(re.fullmatch(r"v?\d(?:\.\d)?", word))
+    return best.model is None and key == squash(best.name) + word and bool(re.fullmatch(r"v?\d(?:\.\d)?", word))
 
 
 def _family(key: str, lexicon: Lexicon) -> bool:

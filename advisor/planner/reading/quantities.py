@@ -32,7 +32,7 @@ class NumberPattern:
     pattern: re.Pattern[str]
 
 
-_N = r"(?P<n>\d{1,12}(?:\.\d{1,4})?)(?:\s?(?:-|~|to|から|or)\s?(?P<high>\d{1,12}(?:\.\d{1,4})?))?\s?-?(?P<scale>thousand|million|billion|trillion|mil|bn|千万|百万|十億|k|m|b|t|万|億|千|兆)?"
+_N = r"(?<![\d.])(?P<n>\d{1,12}(?:\.\d{1,4})?)(?:\s?(?:-|~|to|から|or)\s?(?P<high>\d{1,12}(?:\.\d{1,4})?))?\s?-?(?P<scale>thousand|million|billion|trillion|mil|bn|千万|百万|十億|k|m|b|t|万|億|千|兆)?"
 
 
 @cache
