@@ -16,7 +16,6 @@ from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
 
-NVLINK_FIELDS = ("nvlink", "nvlink_generation", "nvlink_gb_s", "nvlink_topology", "nvlink_domain_gpus")
 RDMA_FABRICS = frozenset({"infiniband", "efa", "roce"})
 NOT_RDMA_FABRICS = frozenset({"tcpx", "tcpxo", "none"})
 """Plain Ethernet is not among them: whether it carries RoCE is said by the row or not known."""

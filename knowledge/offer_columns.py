@@ -52,6 +52,7 @@ class OfferColumns:
         """Take a table with the columns of `Offer`. Errors: StoreUnavailable where columns are missing."""
         import duckdb
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         missing = set(COLUMNS) - set(table.column_names)
         if missing:
@@ -73,6 +74,8 @@ class OfferColumns:
             narrow[name] = texts.indices.fill_null(NOTHING).cast(width)
         for name in NUMBERS:
             narrow[name] = _one(self.table.column(name)).cast(pa.float64())
+        counts = pc.max_element_wise(narrow["gpu_count"], pa.scalar(1.0), skip_nulls=False)
+        narrow["total_memory_gb"] = pc.multiply(narrow["gpu_memory_gb"], counts)
         narrow["spot"] = _one(self.table.column("spot"))
         self._kept: list[Offer] | None = None
         self._folded: dict[str, list[int]] = {}
@@ -110,7 +113,12 @@ class OfferColumns:
 
     def count(self, where: str, params: Sequence[object] = ()) -> int:
         """How many rows meet a condition."""
-        return int(self.query(f"SELECT count(*) FROM offers WHERE {where}", params)[0][0])
+        return self.counts(where, params)[0]
+
+    def counts(self, where: str, params: Sequence[object], *parts: str) -> list[int]:
+        """How many rows meet a condition, and how many of them meet each further one, in one pass."""
+        more = "".join(f", count(*) FILTER (WHERE {part})" for part in parts)
+        return [int(found) for found in self.query(f"SELECT count(*){more} FROM offers WHERE {where}", params)[0]]
 
     def rows(self, where: str, params: Sequence[object], order: str, limit: int) -> list[Offer]:
         """The first `limit` offers that meet a condition, in this order; ties in the order of the table."""

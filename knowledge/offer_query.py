@@ -14,14 +14,13 @@ from knowledge.providers import resolve_provider
 if TYPE_CHECKING:
     from knowledge.offer_columns import OfferColumns
 
-LINK_FIELDS = ("nvlink", "rdma", "fabric")
-TOTAL_MEMORY = "gpu_memory_gb * greatest(gpu_count, 1)"
+TOTAL_MEMORY = "total_memory_gb"
 """GB of all GPUs of an instance; the memory of a sliced card is that of the slice."""
 
 SORTS = {
     "price_gpu": "rowid",
     "price": "price_usd_hour ASC NULLS LAST",
-    "memory": f"({TOTAL_MEMORY}) DESC NULLS LAST",
+    "memory": f"{TOTAL_MEMORY} DESC NULLS LAST",
     "bandwidth": "internode_gbit_s_per_node DESC NULLS LAST, nvlink_gb_s_per_gpu DESC NULLS LAST",
 }
 """Ties fall back on the order of the table, which is that of price a GPU."""

@@ -14,7 +14,7 @@ from knowledge.errors import StoreUnavailable, UnknownOffer
 from knowledge.offer_columns import OfferColumns
 from knowledge.offer_misses import near_misses
 from knowledge.offer_model import CatalogueInfo, Offer, OfferFilter, OfferPage
-from knowledge.offer_query import LINK_FIELDS, SORTS, Condition, conditions
+from knowledge.offer_query import SORTS, Condition, conditions
 from knowledge.offer_table import locked, read_meta, shipped_digest, shipped_offers, write_table
 
 if TYPE_CHECKING:
@@ -71,16 +71,18 @@ class OfferStore:
         """The offers that meet every constraint of the filter, sorted, with the count of all that do."""
         table = self._columns()
         terms = conditions(wanted, table)
-        where, params = _where(terms)
-        count = table.count(where, params)
+        where, params = _where(term for term in terms if not term.open_sql)
+        links = [term for term in terms if term.open_sql]
         order = SORTS[wanted.sort]
-        offers = table.rows(where, params, order, wanted.limit) if count else []
-        unknown: list[Offer] = []
-        unknown_count = 0
-        if any(term.field in LINK_FIELDS for term in terms):
-            where, params = _open_where(terms)
-            unknown_count = table.count(where, params)
-            unknown = table.rows(where, params, order, min(wanted.limit, UNKNOWN_SHOWN)) if unknown_count else []
+        if links:
+            holds, stated_nowhere = " AND ".join(term.sql for term in links), _open(links)
+            _, count, unknown_count = table.counts(where, params, holds, stated_nowhere)
+            matching, open_ones = f"{where} AND {holds}", f"{where} AND {stated_nowhere}"
+        else:
+            count, unknown_count, matching, open_ones = table.count(where, params), 0, where, "false"
+        offers = table.rows(matching, params, order, wanted.limit) if count else []
+        shown = min(wanted.limit, UNKNOWN_SHOWN)
+        unknown = table.rows(open_ones, params, order, shown) if unknown_count else []
         misses = near_misses(table, terms) if count == 0 else []
         return OfferPage(count=count, offers=offers, unknown=unknown, unknown_count=unknown_count, near_misses=misses)
 
@@ -243,21 +245,16 @@ class OfferStore:
             return {}
 
 
-def _where(terms: list[Condition]) -> tuple[str, tuple[object, ...]]:
-    sql = " AND ".join(term.sql for term in terms) or "true"
-    return sql, tuple(value for term in terms for value in term.params)
+def _where(terms: Iterable[Condition]) -> tuple[str, tuple[object, ...]]:
+    chosen = list(terms)
+    sql = " AND ".join(term.sql for term in chosen) or "true"
+    return sql, tuple(value for term in chosen for value in term.params)
 
 
-def _open_where(terms: list[Condition]) -> tuple[str, tuple[object, ...]]:
-    """Every other constraint holds, and each link constraint holds or is not stated, at least one of them not stated."""
-    parts: list[str] = []
-    params: list[object] = []
-    for term in terms:
-        parts.append(f"({term.sql} OR {term.open_sql})" if term.open_sql else term.sql)
-        params += term.params
-    links = [term for term in terms if term.open_sql]
-    sql = " AND ".join([*parts, f"({' OR '.join(str(term.open_sql) for term in links)})"])
-    return sql, tuple(params)
+def _open(links: list[Condition]) -> str:
+    """Each link constraint holds or is not stated, and at least one of them is not stated. (They take no parameters.)"""
+    allowed = " AND ".join(f"({term.sql} OR {term.open_sql})" for term in links)
+    return f"{allowed} AND ({' OR '.join(str(term.open_sql) for term in links)})"
 
 
 def _is_of(offer: Offer, provider: str | None, catalogue: str) -> bool:
