@@ -13,7 +13,7 @@ from advisor.errors import AdvisorError
 from advisor.web import assumptions, exports, messages, render
 from advisor.web.feedback import MAX_COMMENT, save_feedback
 from advisor.web.panel import Panel, build_panel, panel_updates
-from advisor.web.session import Session, restored, saved
+from advisor.web.session import Session, pack, restored, saved, unpack
 from advisor.web.turns import State, Turns
 from advisor.web.words import Labels, word
 
@@ -54,11 +54,11 @@ class ChatEvents:
     def __init__(self, turns: Turns, settings: Any):
         self.turns, self.settings = turns, settings
 
-    def ask(self, question: str, session: Session | None, lang: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+    def ask(self, question: str, held: bytes | None, lang: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Run one turn: chat, session, composer, spoken status."""
-        session = session or Session()
+        session = unpack(held)
         if not question.strip():
-            yield messages.conversation(session, lang), session, gr.update(value=""), ""
+            yield messages.conversation(session, lang), pack(session), gr.update(value=""), ""
             return
         yield from self._show(self.turns.run(question, session, lang, address_of(request)), lang)
 
@@ -74,22 +74,21 @@ class ChatEvents:
             tail = messages.turn_messages(session.turns[-1], last, lang, state.steps, state.text)
             if state.text is not None:
                 composer = gr.update(value="", submit_btn=False, stop_btn=True) if first else gr.skip()
-                yield before + tail, session, composer, word("said.working", lang)
+                yield before + tail, pack(session) if first else gr.skip(), composer, word("said.working", lang)
             else:
                 answer = session.turns[-1].answer
                 said = render.summary_line(answer, lang) if answer else ""
                 clear: dict[str, Any] = {"value": ""} if first else {}
-                yield before + tail, session, gr.update(submit_btn=True, stop_btn=False, **clear), said
+                yield before + tail, pack(session), gr.update(submit_btn=True, stop_btn=False, **clear), said
             first = False
 
     def again(
-        self, index: int, question: str | None, session: Session | None, lang: str, request: gr.Request
+        self, index: int, question: str | None, session: Session, lang: str, request: gr.Request
     ) -> Iterator[Any]:
         """Ask the question of the message number `index` anew, in `question`'s words where given."""
-        session = session or Session()
         at = messages.turn_at(session, index, lang)
         if at < 0:
-            yield messages.conversation(session, lang), session, gr.skip(), ""
+            yield messages.conversation(session, lang), pack(session), gr.skip(), ""
             return
         turn = session.turns[at]
         fresh = self.turns.branch(session, at)
@@ -102,21 +101,22 @@ class ChatEvents:
             states = self.turns.run(question or turn.question, fresh, lang, address_of(request))
         yield from self._show(states, lang)
 
-    def retry(self, session: Session | None, lang: str, event: gr.RetryData, request: gr.Request) -> Iterator[Any]:
+    def retry(self, held: bytes | None, lang: str, event: gr.RetryData, request: gr.Request) -> Iterator[Any]:
         """The retry button under an answer."""
-        yield from self.again(int(event.index), None, session, lang, request)  # type: ignore[arg-type]
+        yield from self.again(int(event.index), None, unpack(held), lang, request)  # type: ignore[arg-type]
 
-    def edit(self, session: Session | None, lang: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
+    def edit(self, held: bytes | None, lang: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
         """A question edited in place: the conversation goes on from there."""
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
-        yield from self.again(int(index), str(event.value), session, lang, request)
+        yield from self.again(int(index), str(event.value), unpack(held), lang, request)
 
-    def recompute(self, session: Session | None, lang: str, request: gr.Request, *values: Any) -> Iterator[Any]:
+    def recompute(self, held: bytes | None, lang: str, request: gr.Request, *values: Any) -> Iterator[Any]:
         """A changed assumption: the job with the change is worked out again and the chat records what changed."""
-        turn = session.turn_shown() if session else None
+        session = unpack(held)
+        turn = session.turn_shown()
         answer = turn.answer if turn else None
         changes = assumptions.changed_fields(answer, values) if answer else []
-        if session is None or answer is None or not changes:
+        if answer is None or not changes:
             yield gr.skip(), gr.skip(), gr.skip(), gr.skip()
             return
         try:
@@ -128,32 +128,32 @@ class ChatEvents:
         line = assumptions.change_line(changes, lang)
         yield from self._show(self.turns.run(line, session, lang, address_of(request), workload, constraints), lang)
 
-    def stop(self, session: Session | None) -> None:
+    def stop(self, held: bytes | None) -> None:
         """The stop button."""
-        if session:
-            self.turns.stop(session)
+        if held:
+            self.turns.stop(unpack(held))
 
-    def panel(self, session: Session | None, lang: str) -> list[Any]:
+    def panel(self, held: bytes | None, lang: str) -> list[Any]:
         """The panel after a turn, and the conversation for the browser to keep."""
-        session = session or Session()
+        session = unpack(held)
         return [*panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=True), self.kept(session)]
 
-    def kept(self, session: Session | None) -> str:
+    def kept(self, session: Session) -> str:
         """What the browser keeps of a conversation, with a title for the list."""
-        if not session or not session.turns:
+        if not session.turns:
             return ""
         return json.dumps({"id": session.thread, "title": session.turns[0].question[:80], "session": saved(session)})
 
-    def open(self, payload: str, session: Session | None, lang: str) -> list[Any]:
+    def open(self, payload: str, held: bytes | None, lang: str) -> list[Any]:
         """Something the browser asks for: a kept conversation, a new one, or another turn in the panel."""
-        session = session or Session()
+        session = unpack(held)
         try:
             wanted = json.loads(payload or "{}")
         except json.JSONDecodeError:
             wanted = {}
         action = wanted.get("do") if isinstance(wanted, dict) else None
         if action == "new":
-            self.stop(session)
+            self.turns.stop(session)
             session = Session()
         elif action == "restore":
             self.turns.stop(session)
@@ -165,19 +165,19 @@ class ChatEvents:
             session = session.model_copy(update={"shown": wanted["turn"]})
         return [
             messages.conversation(session, lang),
-            session,
+            pack(session),
             *panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=action != "show"),
         ]
 
-    def clear(self, session: Session | None, lang: str) -> list[Any]:
+    def clear(self, held: bytes | None, lang: str) -> list[Any]:
         """The chat's own clear button: a new conversation; the old one stays in the browser's list."""
-        self.stop(session)
+        self.stop(held)
         fresh = Session()
-        return [fresh, *panel_updates(fresh, lang, self.turns.advisor, self.settings, choose_tab=True)]
+        return [pack(fresh), *panel_updates(fresh, lang, self.turns.advisor, self.settings, choose_tab=True)]
 
-    def vote(self, session: Session | None, lang: str, event: gr.LikeData) -> tuple[Any, ...]:
+    def vote(self, held: bytes | None, lang: str, event: gr.LikeData) -> tuple[Any, ...]:
         """A thumb under an answer: written down at once; the row for a comment appears."""
-        session = session or Session()
+        session = unpack(held)
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
         at = messages.turn_at(session, int(index), lang)
         if at < 0 or event.liked == "":
@@ -193,9 +193,10 @@ class ChatEvents:
         url = self.settings.database_url
         return url.get_secret_value() if url else None
 
-    def comment(self, text: str, at: int, session: Session | None, lang: str) -> Any:
+    def comment(self, text: str, at: int, held: bytes | None, lang: str) -> Any:
         """The comment to the last vote."""
-        if session and text.strip() and 0 <= at < len(session.turns):
+        session = unpack(held)
+        if text.strip() and 0 <= at < len(session.turns):
             try:
                 save_feedback(self.settings.home, session.turns[at], None, text, self._database())
                 gr.Info(word("feedback.thanks", lang))
@@ -203,9 +204,9 @@ class ChatEvents:
                 gr.Warning(render.render("plain", lang, text=str(error)))
         return gr.update(visible=False)
 
-    def export(self, session: Session | None, lang: str) -> str:
+    def export(self, held: bytes | None, lang: str) -> str:
         """The conversation as Markdown."""
-        session = session or Session()
+        session = unpack(held)
         return exports.conversation_markdown(session, lang)
 
 

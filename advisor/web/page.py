@@ -18,13 +18,15 @@ from advisor.web.offers_tab import build_offers
 from advisor.web.operations import Operations
 from advisor.web.panel import panel_updates
 from advisor.web.render import render
-from advisor.web.session import Session
+from advisor.web.session import pack, unpack
 from advisor.web.theme import make_theme
 from advisor.web.turns import Turns
 from advisor.web.words import Labels, page_lang, translations, word
 
 HERE = Path(__file__).parent
 TABS = ("ask", "offers", "diagnose", "guide", "about")
+MAX_SESSIONS = 300
+"""Tabs whose conversation the server holds at once; the longest unused leave first (the browser keeps its own copy)."""
 MAX_QUEUE = 200
 """Turns waiting at once; more are told that the page is busy instead of waiting without end."""
 
@@ -70,6 +72,7 @@ def build_page(advisor: Any, settings: Any, turns: Turns | None = None) -> gr.Bl
                         build_about(advisor, settings, labels, lang, tab)
         _connect_language(page, labels, lang, chat, brand, history, advisor, settings)
         look.click(None, None, None, js="() => window.advisorPage.toggleTheme()", **AT_ONCE)
+    page.state_session_capacity = MAX_SESSIONS
     page.queue(default_concurrency_limit=settings.workers, max_size=MAX_QUEUE)
     return page
 
@@ -84,8 +87,8 @@ def _connect_language(
     advisor: Any,
     settings: Any,
 ) -> None:
-    def speak(lang: str, session: Session | None) -> list[Any]:
-        session = session or Session()
+    def speak(lang: str, held: bytes | None) -> list[Any]:
+        session = unpack(held)
         said = list(labels.updates(lang))
         at = labels.components.index(chat.chatbot)
         del said[at]
@@ -104,10 +107,10 @@ def _connect_language(
             *panel_updates(session, lang, advisor, settings),
         ]
 
-    def start(wanted: str, session: Session | None, request: gr.Request) -> list[Any]:
+    def start(wanted: str, held: bytes | None, request: gr.Request) -> list[Any]:
         chosen = wanted if wanted in ("en", "ja") else page_lang(request.headers.get("accept-language"))
-        session = session or Session()
-        return [chosen, session, *speak(chosen, session)]
+        session = unpack(held)
+        return [chosen, pack(session), *speak(chosen, held)]
 
     outputs = [component for component in labels.components if component is not chat.chatbot]
     outputs += [brand, history, chat.chatbot, *chat.panel.outputs]

@@ -1,6 +1,6 @@
 """The page: start to first byte and to ready, page weight, and many visitors at once (speed, errors, cross-talk, memory).
 
-    python tests/bench/bench_page.py [--sessions 30] [--turns 10]
+    python tests/bench/bench_page.py [--sessions 30] [--turns 10] [--pause 10]
 
 The visitors are real Gradio clients of the page's own chat events, each in a session of its own.
 """
@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import secrets
 import socket
 import statistics
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -30,6 +32,21 @@ QUESTIONS = (
     "NVLink と InfiniBand の違いは何ですか（{n}）",
     "Pretrain a {n}B model on 4 nodes of 8 GPUs",
 )
+
+
+@dataclass
+class Seen:
+    """What the visitors met: seconds of each turn, errors, conversations that held someone else's questions."""
+
+    times: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    mixed: list[str] = field(default_factory=list)
+
+
+def cpu_s(pid: int) -> float:
+    """Processor seconds a process has used (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_mb(pid: int) -> float:
@@ -61,25 +78,33 @@ async def event(client: httpx.AsyncClient, session: str, fn_index: int, data: li
     raise RuntimeError("the stream ended before the answer")
 
 
-async def visitor(
-    url: str, fns: dict[str, int], turns: int, times: list[float], errors: list[str], mixed: list[str]
-) -> None:
-    """One visitor: opens a session, asks `turns` questions, then exports the conversation and looks whose it is."""
+async def stay(client: httpx.AsyncClient, session: str) -> None:
+    """Hold the tab open, as a browser does; the server may forget the conversation some time after it ends."""
+    async with client.stream("GET", f"/gradio_api/heartbeat/{session}", timeout=None) as stream:
+        async for _ in stream.aiter_lines():
+            pass
+
+
+async def visitor(url: str, fns: dict[str, int], turns: int, pause_s: float, seen: Seen) -> None:
+    """One visitor: opens a tab, asks `turns` questions with pauses, exports the conversation and looks whose it is."""
     mark = secrets.token_hex(4)
     session = secrets.token_hex(5)
     async with httpx.AsyncClient(base_url=url, timeout=120) as client:
+        tab = asyncio.create_task(stay(client, session))
         for i in range(turns):
+            await asyncio.sleep(random.uniform(0, 2 * pause_s))
             question = QUESTIONS[i % len(QUESTIONS)].format(n=7 + i) + f" #{mark}-{i}"
             start = time.perf_counter()
             try:
                 await event(client, session, fns["ask"], [question, None, "en", None])
             except Exception as error:  # a bench counts failures of any kind
-                errors.append(repr(error)[:200])
-            times.append(time.perf_counter() - start)
+                seen.errors.append(repr(error)[:200])
+            seen.times.append(time.perf_counter() - start)
         text = (await event(client, session, fns["export"], [None, "en"]))[0]
         asked = [line for line in text.splitlines() if line.startswith("> ") and "#" in line]
         if len(asked) != turns or any(f"#{mark}-" not in line for line in asked):
-            mixed.append(mark)
+            seen.mixed.append(mark)
+        tab.cancel()
 
 
 def functions(config: dict) -> dict[str, int]:
@@ -117,6 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sessions", type=int, default=30)
     parser.add_argument("--turns", type=int, default=10)
+    parser.add_argument("--pause", type=float, default=10.0)
     parser.add_argument("--home", default="")
     options = parser.parse_args()
     with socket.socket() as free:
@@ -153,34 +179,47 @@ def main() -> None:
         count, size = page_weight(url)
         rows.append(("first view: requests, bytes", f"{count}, {size / 1e6:.2f} MB"))
         fns = functions(httpx.get(f"{url}/config").json())
-        times: list[float] = []
-        errors: list[str] = []
-        mixed: list[str] = []
+        seen = Seen()
 
-        async def wave(sessions: int) -> None:
-            await asyncio.gather(*(visitor(url, fns, options.turns, times, errors, mixed) for _ in range(sessions)))
+        async def wave(sessions: int, pause_s: float, into: Seen) -> None:
+            await asyncio.gather(*(visitor(url, fns, options.turns, pause_s, into) for _ in range(sessions)))
 
-        asyncio.run(wave(3))
+        asyncio.run(wave(3, 0, Seen()))
         before = memory_mb(process.pid)
-        times.clear()
-        start = time.perf_counter()
-        asyncio.run(wave(options.sessions))
-        wall = time.perf_counter() - start
-        ordered = sorted(times)
-        rows.append(
-            (f"{options.sessions} visitors × {options.turns} turns: median", f"{statistics.median(ordered):.2f} s")
-        )
-        rows.append(("  95th percentile", f"{ordered[int(0.95 * len(ordered))]:.2f} s"))
-        rows.append(("  turns a second", f"{len(ordered) / wall:.1f}"))
-        rows.append(("  errors, mixed conversations", f"{len(errors)}, {len(mixed)}"))
-        total = len(times)
-        while total < 1000:
-            asyncio.run(wave(10))
-            total += 10 * options.turns
+        for pause_s in (0.0, options.pause):
+            now = Seen()
+            start, used = time.perf_counter(), cpu_s(process.pid)
+            asyncio.run(wave(options.sessions, pause_s, now))
+            wall, used = time.perf_counter() - start, cpu_s(process.pid) - used
+            ordered = sorted(now.times)
+            pauses = f"{pause_s:g} s between questions" if pause_s else "no pause between questions"
+            rows.append(
+                (
+                    f"{options.sessions} visitors x {options.turns} turns, {pauses}: median",
+                    f"{statistics.median(ordered):.2f} s",
+                )
+            )
+            rows.append(("  95th percentile", f"{ordered[int(0.95 * len(ordered))]:.2f} s"))
+            rows.append(
+                (
+                    "  turns a second, processor time a turn",
+                    f"{len(ordered) / wall:.1f}, {used / len(ordered) * 1000:.0f} ms",
+                )
+            )
+            seen.times += now.times
+            seen.errors += now.errors
+            seen.mixed += now.mixed
+        while len(seen.times) < 1000:
+            asyncio.run(wave(10, 0, seen))
         after = memory_mb(process.pid)
         rows.append(
-            ("memory before, after 1,000 turns", f"{before:.0f}, {after:.0f} MB ({(after / before - 1) * 100:+.1f} %)")
+            (
+                f"memory before, after {len(seen.times):,} turns",
+                f"{before:.0f}, {after:.0f} MB ({(after / before - 1) * 100:+.1f} %)",
+            )
         )
+        rows.append(("errors, mixed conversations", f"{len(seen.errors)}, {len(seen.mixed)}"))
+        errors = seen.errors
         if errors:
             rows.append(("first error", errors[0]))
     finally:
