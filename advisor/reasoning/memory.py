@@ -73,6 +73,8 @@ def layer_bytes_per_token(job: Job, plan: Plan) -> float:
         routed_share = shape.moe_layers / shape.layers
         routed = 2 * shape.topk * (2 * shape.moe_width + shape.moe_ffn * (4 if shape.gated else 2))
         mlp = mlp * (1 - routed_share) + routed * routed_share
+    if job.method in ("lora", "qlora") and not shape.gated:
+        inputs = 2 * h  # fused LayerNorm before frozen matrices: its output is needed by no gradient
     residual = 0.0 if job.dense_mask else 2 * h  # rotary and 32-bit copies, which the paper's GPT does not have
     if plan.tp > 1 and not plan.sequence_parallel:
         return inputs + residual + (attention + mlp) / plan.tp
@@ -150,8 +152,6 @@ def train_memory(job: Job, plan: Plan, k: Constants) -> Memory:
     if plan.pp > 1:  # the first stage holds the most micro-batches, the last one the logits
         last = held_activations(1.0) + logits
         activations, logits = (activations, 0.0) if activations >= last else (last - logits, logits)
-    if frozen and job.recompute != "full":
-        activations *= k["frozen_share"]
     live = weights + gradients + optimizer + gathered + activations + logits
     if job.states_only:  # as the estimators of DeepSpeed count them: ZeRO-2 4 + 16/n, ZeRO-3 18/n, the rest on the host
         activations = logits = gathered = live = 0.0

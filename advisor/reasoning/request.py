@@ -139,8 +139,8 @@ def read(request: Mapping[str, Any], facts: Facts) -> Asked:
     plan = read_plan(f"{parallel} {method_text} {optimizer_text}", gpus, shape.is_moe)
     seq = number(request, "seq_len")
     if seq is None:
-        seq = 2048.0
-        assumed["seq_len"] = 2048
+        seq = 1024.0 if method == "inference" else 2048.0
+        assumed["seq_len"] = int(seq)
     micro = number(request, "micro_batch", "batch")
     if micro is None:
         micro = 1.0
@@ -157,6 +157,11 @@ def read(request: Mapping[str, Any], facts: Facts) -> Asked:
     recompute, stated_recompute = read_recompute(request.get("activation_checkpointing"))
     optimizer_bytes, offload = read_optimizer(optimizer_text, method)
     offload = offload or read_optimizer(f"{parallel} {method_text}", method)[1]
+    plain_half = method == "full" and re.fullmatch(r"bf16|fp16", precision_text) and "pretrain" not in method_text
+    if plain_half and "fine" in method_text and optimizer_bytes == 12.0 and plan.sharding in ("ddp", "zero1", "zero3"):
+        # fine-tuning tools that do not say "mixed" load 16-bit weights and keep the states in the same type
+        optimizer_bytes = 4.0
+        assumed["optimizer"] = "states in 16 bits"
     everything = f"{parallel} {method_text} {optimizer_text}"
     megatron = plan.tp > 1 or plan.pp > 1
     job = Job(
