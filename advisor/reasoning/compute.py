@@ -44,14 +44,25 @@ def family(gpu: GpuSpec) -> str:
     return "other"
 
 
+FULL_POWER_W = {"ampere": 400.0, "hopper": 700.0, "blackwell": 1000.0}
+"""Board power at which the efficiencies of a family were measured (SXM boards)."""
+
+
+def power_factor(gpu: GpuSpec, k: Constants) -> float:
+    """Rate of a power-limited board over that of the full board of its family: clocks fall with the power allowed."""
+    full = FULL_POWER_W.get(family(gpu))
+    return min(1.0, gpu.tdp_w / full) ** k["power_exponent"] if full and gpu.tdp_w else 1.0
+
+
 def matmul_tflops(gpu: GpuSpec, precision: str, k: Constants) -> float:
     """Achievable TFLOPS of large matrix products; 0 where the card has no rate for it."""
     half = gpu.bf16_dense_tflops or gpu.fp16_dense_tflops or (gpu.fp32_tflops or 0.0)
+    power = power_factor(gpu, k)
     if precision in ("fp8", "fp4") and gpu.fp8_dense_tflops:
-        return gpu.fp8_dense_tflops * k["fp8_matmul_efficiency"]
+        return gpu.fp8_dense_tflops * k["fp8_matmul_efficiency"] * power
     if precision == "fp32":
         return (gpu.fp32_tflops or half / 8) * 0.8
-    rate = half * k[f"matmul_efficiency_{family(gpu)}"]
+    rate = half * k[f"matmul_efficiency_{family(gpu)}"] * power
     return rate / 2 if precision == "tf32" else rate
 
 
@@ -96,7 +107,7 @@ def compute(job: Job, plan: Plan, gpu: GpuSpec, k: Constants) -> Compute:
         work += routed * (1.0 + half / each) * (1.0 + half / max(1.0, shape.moe_ffn))
     matmul = passes * 2.0 * work * tokens * share / rate
     attention_flops = (3.5 + again) * 4.0 * attention_reach(job) * shape.attention_width * tokens * share
-    attention = attention_flops / (half_rate * k[f"attention_efficiency_{family(gpu)}"])
+    attention = attention_flops / (half_rate * k[f"attention_efficiency_{family(gpu)}"] * power_factor(gpu, k))
     memory = gpu.memory_bandwidth_gb_s * 1e9 * k["memory_efficiency"]
     more = 1.0 + again / 3.0
     dense = shape.layers * k["elementwise_passes"] * shape.hidden
