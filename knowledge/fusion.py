@@ -11,7 +11,9 @@ import numpy as np
 from knowledge.lexical import Group, LexicalIndex
 
 LEXICAL_CANDIDATES = 120
-DENSE_WEIGHT = 0.2
+DENSE_WEIGHT = 0.15
+OTHER_LANGUAGE = 0.5
+"""Nearness at least given to passages in the other language: multilingual vectors draw a question to its own language."""
 UNKNOWN_IDF = 9.0
 NOVELTY_WEIGHT = 0.3
 NAMED_EDITION = 0.75
@@ -44,6 +46,7 @@ def fuse(
     dense: Mapping[int, float],
     mask: np.ndarray | None,
     limit: int,
+    lang: str = "",
 ) -> list[Candidate]:
     """The best candidates of both legs, best first.
 
@@ -68,7 +71,10 @@ def fuse(
     for row in rows:
         cosine = dense.get(row, floor)
         lexical = float(scores[row]) / top if top > 0 else 0.0
-        score = (1 - DENSE_WEIGHT) * lexical + DENSE_WEIGHT * (cosine - floor) / spread
+        near = (cosine - floor) / spread
+        if lang and index.value("lang", row) != lang:
+            near = max(near, OTHER_LANGUAGE)
+        score = (1 - DENSE_WEIGHT) * lexical + DENSE_WEIGHT * near
         out.append(Candidate(row, float(scores[row]), cosine, score))
     out.sort(key=lambda candidate: (-candidate.score, candidate.row))
     return out[:limit]

@@ -165,11 +165,12 @@ class PassageStore:
         groups = query_groups(query)
         mask = index.mask(lang=lang, provider=provider)
         dense = self._dense_rows(index, query, lang, provider)
-        candidates = fusion.fuse(index, groups, dense, mask, limit=max(40, 4 * k))
+        asked_in = detect_language(query)
+        candidates = fusion.fuse(index, groups, dense, mask, max(40, 4 * k), asked_in)
         if gate and not fusion.on_topic(index, groups, candidates, dense, self._noise):
             return []
         candidates = fusion.prefer_editions(index, groups, candidates)
-        candidates = fusion.one_language(index, candidates, lang or detect_language(query))
+        candidates = fusion.one_language(index, candidates, lang or asked_in)
         if self.reranker is not None and candidates:
             candidates = self._rerank(index, query, candidates)
         passages = self.library.passages(index.ids[candidate.row] for candidate in candidates)

@@ -28,8 +28,10 @@ from knowledge.query import index_terms
 from knowledge.tokens import STOP_WORDS, TOKENS_VERSION
 
 BATCH = 256
-EMBED_CHARS = 500
-"""Characters of a passage that are embedded: title, last heading, then the body. More made ingestion slower and search no better."""
+EMBED_WIDTH = 380
+"""How much of a passage is embedded: title, last heading, then the body; a Japanese character counts as two. More made ingestion
+slower and search no better."""
+EMBED_THREADS = 2
 MAX_CHARS = 2000
 _KEEP_INDEXES = 2
 
@@ -104,7 +106,13 @@ def embedding_text(document: Document, passage: Passage) -> str:
     """What is embedded of a passage."""
     lead = str(document.extra.get("question") or document.title)
     section = passage.section.rsplit(" › ", 1)[-1]
-    return f"{lead}. {section}. {body_of(passage)}"[:EMBED_CHARS]
+    text = f"{lead}. {section}. {body_of(passage)}"[:EMBED_WIDTH]
+    left = EMBED_WIDTH
+    for place, character in enumerate(text):
+        left -= 2 if ord(character) > 0x2E7F else 1
+        if left < 0:
+            return text[:place]
+    return text
 
 
 def write(
@@ -148,15 +156,19 @@ def _prepare(
     titles = {document.doc_id: title_terms_of(document) for document, _ in changed}
     flat = [(document, passage) for document, passages in changed for passage in passages]
     done: dict[str, list[Passage]] = {document.doc_id: [] for document, _ in changed}
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(EMBED_THREADS) as pool:
         for start in range(0, len(flat), BATCH):
             part = flat[start : start + BATCH]
             new = [(document, passage) for document, passage in part if passage.passage_id not in before]
-            vectors = pool.submit(store.embedder.encode, [embedding_text(*one) for one in new])
+            texts = [embedding_text(*one) for one in new]
+            halves = [texts[: len(texts) // 2], texts[len(texts) // 2 :]]
+            vectors = [pool.submit(store.embedder.encode, half) for half in halves if half]
             for document, passage in part:
                 terms = terms_of(document, passage, titles[document.doc_id])
                 done[document.doc_id].append(passage.model_copy(update={"terms": terms}))
-            _upsert(store, new, vectors.result())
+            _upsert(
+                store, new, np.concatenate([vector.result() for vector in vectors]) if vectors else np.zeros((0, 1))
+            )
             if progress:
                 progress("passages", min(len(flat), start + len(part)), len(flat))
     return [(document, done[document.doc_id]) for document, _ in changed]
