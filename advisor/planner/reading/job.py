@@ -99,7 +99,7 @@ def job_fields(
         fields["memory_gb"] = needs
         sources["memory_gb"] = "stated"
     users = next((q.value for q in numbers if q.meaning == "users"), None)
-    if users is not None and "concurrency" not in fields and kind in ("inference", "moe_inference"):
+    if users is not None and "concurrency" not in fields and kind in ("inference", "moe_inference", None):
         fields["concurrency"] = max(1, math.ceil(min(users, 10**9) * USERS_AT_ONCE))
         sources["concurrency"] = "assumed"
     return fields, sources

@@ -60,7 +60,7 @@ def _role(text: str, match: re.Match[str]) -> str:
         return "excluded"
     if says(
         "provider_current",
-        text[max(0, match.start() - 40) : match.start()] + "§" + text[match.end() : match.end() + 14],
+        text[max(0, match.start() - 70) : match.start()] + "§" + text[match.end() : match.end() + 14],
     ):
         return "current"
     return "wanted"

@@ -10,18 +10,32 @@ from advisor.planner.reading.result import Reading
 
 _LONGEST = 400
 _SHORT = 60
+_SAYS_NOTHING = {"summarize", "translate"}
 
 
 def search_query(norm: str, found: Guess, before: Reading | None, workload: Workload | None) -> str:
-    """At most 400 characters; empty where the turn is refused."""
+    """At most 400 characters; empty where the turn is refused.
+
+    A wish to have the answer summed up or in another language names no subject, so the job and its links are asked for.
+    """
     if found.intent == "refuse":
         return ""
     query = re.sub(r"\s+", " ", norm).strip()[:_LONGEST]
-    if before is not None and len(query) < _SHORT:
-        parts = [query]
-        if workload is not None:
-            parts += [workload.model or "", workload.kind.replace("_", " ")]
-        if "nvlink" not in query and "infiniband" not in query and before.mentions.fabrics:
-            parts.append(" ".join(before.mentions.fabrics[:2]))
-        query = " ".join(part for part in parts if part)
+    if before is None:
+        return query
+    if found.acts & _SAYS_NOTHING:
+        fabrics = before.mentions.fabrics[:2] or ("nvlink",)
+        return " ".join([*_job(workload), *fabrics, "gpu memory", "tensor parallel" if workload else ""]).strip()
+    if len(query) < _SHORT:
+        parts = [query, *_job(workload)]
+        if "nvlink" not in query and "infiniband" not in query:
+            parts += before.mentions.fabrics[:2]
+        query = " ".join(parts)
     return query[:_LONGEST]
+
+
+def _job(workload: Workload | None) -> list[str]:
+    """The job in a few words, empty where there is none."""
+    if workload is None:
+        return []
+    return [part for part in (workload.model or "", workload.kind.replace("_", " ")) if part]

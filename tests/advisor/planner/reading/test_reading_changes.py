@@ -98,3 +98,13 @@ def test_hardware_asked_about_is_kept_for_follow_ups():
     first = read("What is the difference between H100 PCIe and H100 SXM?")
     assert {c.variant for c in first.candidates} == {"PCIe", "SXM"}
     assert read("why?", first).candidates == first.candidates
+
+
+def test_what_is_searched_for():
+    first = read("Serve Qwen2.5 72B in bf16, does NVLink matter?")
+    assert "nvlink" in first.search_query
+    follow = read("why?", first)
+    assert follow.search_query.startswith("why?") and "Qwen2.5 72B" in follow.search_query
+    summary = read("Could you summarize that for my manager?", follow)
+    assert "manager" not in summary.search_query and "nvlink" in summary.search_query
+    assert len(read("x " * 900, first).search_query) <= 400

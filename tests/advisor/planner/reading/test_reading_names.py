@@ -119,3 +119,23 @@ def test_a_size_after_a_named_model_is_of_its_family():
 def test_a_family_alone_is_an_assumption():
     job = read("LoRA training for FLUX, which GPU?").workload
     assert job.model == "FLUX.1 dev" and job.sources["model"] == "assumed"
+
+
+def test_hours_of_a_gpu_are_no_count_of_gpus():
+    reading = read("I have budget for 200 H100-hours. Which 7B job fits?")
+    assert reading.constraints.gpu_count is None
+
+
+def test_a_distilled_model_is_the_small_one():
+    assert read("DeepSeek-R1 distill 32B, fp8, which GPU?").workload.params_b == pytest.approx(32.76)
+
+
+def test_documents_to_summarise_are_a_job():
+    reading = read("Summarise 40k documents (3k tokens each) with a 14B in under 6 hours. Which GPU?")
+    assert (reading.intent, reading.workload.kind, reading.workload.deadline_hours) == ("picks", "batch_inference", 6)
+
+
+def test_what_one_card_carries_is_read():
+    reading = read("One L40S handles 6 streams of our 3B model. We need 60 concurrent streams. How many GPUs?")
+    assert [q.value for q in reading.quantities if q.meaning == "capacity_per_gpu"] == [6]
+    assert reading.workload.concurrency == 60
