@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 EXTRAS ?= dev
 HOST ?= 127.0.0.1
 PORT ?= 7860
+MINUTES ?= 10
+SESSIONS ?= 100
 
-.PHONY: run ask setup setup-dev test check bench clean
+.PHONY: run ask setup setup-dev setup-team test check bench cluster soak audit sbom clean
 
 run: setup
 	@$(BIN)/advisor serve --host $(HOST) --port $(PORT)
@@ -44,6 +46,25 @@ check: setup-dev
 
 bench: setup-dev
 	@for script in tests/bench/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Postgres, Chroma, nginx and two web processes as plain processes on this machine: starts, tests and stops them.
+cluster: setup-team
+	@command -v nginx >/dev/null 2>&1 && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+	  echo "Without Debian's packages postgresql and nginx some of this is skipped: apt-get install postgresql nginx"
+	@$(BIN)/python -m pytest tests/cluster -v --durations=10
+
+soak: setup-team
+	@$(BIN)/python tests/cluster/soak.py --minutes $(MINUTES) --sessions $(SESSIONS)
+
+setup-team: setup-dev
+	@$(BIN)/python -c 'import psycopg, langgraph.checkpoint.postgres' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[team,deploy]'
+
+audit: setup-dev
+	@$(BIN)/python deploy/audit.py
+
+sbom: setup-dev
+	@$(BIN)/python deploy/sbom.py sbom.json
 
 clean:
 	@rm -rf $(VENV) build *.egg-info

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("advisor.web")
 
-SHUTDOWN_S = 15
+SHUTDOWN_S = 30
 """Seconds that running turns get to end when the process is told to stop; open pages would otherwise hold it for ever."""
 
 

@@ -261,7 +261,7 @@ def nginx_config(folder: Path, servers: list[int], port: int) -> str:
     )
     user = "user root;\n" if os.getuid() == 0 else ""
     return (
-        f"{user}worker_processes 1;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log warn;\n"
+        f"{user}worker_processes 1;\nworker_rlimit_nofile 4096;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log warn;\n"
         f"events {{ worker_connections 1024; }}\nhttp {{\naccess_log off;\n{temp}\n{site}\n}}\n"
     )
 

@@ -1,0 +1,30 @@
+"""The software bill of materials of this environment as CycloneDX JSON, with no network.
+
+    python deploy/sbom.py OUT.json
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> int:
+    """Write the file named by the only argument."""
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    if find_spec("cyclonedx_py") is None:
+        print("cyclonedx-bom is not installed; the extra `deploy` has it", file=sys.stderr)
+        return 1
+    command = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", "--of", "JSON"]
+    command += ["--pyproject", str(ROOT / "pyproject.toml"), "--mc-type", "application", "-o", sys.argv[1], sys.executable]
+    return subprocess.run(command, timeout=300).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
