@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from advisor.answer import Constraints, Lang, Needs, Pick, Workload
+from advisor.errors import BadRequest
 from advisor.reasoning import picking, rows, trade, wording
 from advisor.reasoning.candidates import (
     Candidate,
@@ -16,7 +17,7 @@ from advisor.reasoning.counterfactuals import Links, link_worth
 from advisor.reasoning.job import Plan
 from advisor.reasoning.memory import train_memory
 from advisor.reasoning.recommendation import Recommendation
-from advisor.reasoning.search import Group, floor_gb, group_offers, price_key, search, wanted_of
+from advisor.reasoning.search import Found, Group, floor_gb, group_offers, price_key, search, wanted_of
 from advisor.reasoning.series import chart_series
 from advisor.reasoning.verdicts import verdict
 from advisor.reasoning.workload import Sizing, complete
@@ -24,6 +25,32 @@ from knowledge.facts import Facts
 from knowledge.offer_model import Offer
 
 __all__ = ["Recommendation", "recommend", "wanted_of"]
+
+
+POSITIVE = (
+    "params_b",
+    "active_params_b",
+    "seq_len",
+    "tokens",
+    "deadline_hours",
+    "concurrency",
+    "memory_gb",
+    "micro_batch",
+)
+COUNTS = ("gpu_count", "nodes", "max_nodes", "max_gpus", "gpus_per_node")
+
+
+def check(workload: Workload, constraints: Constraints) -> None:
+    """Raise BadRequest for a size, count or amount that cannot be, naming it, its value and the remedy."""
+    for source, names in ((workload, POSITIVE), (constraints, COUNTS)):
+        for name in names:
+            value = getattr(source, name)
+            if value is not None and value <= 0:
+                raise BadRequest(f"{name}={value:g} must be greater than 0; correct it or leave it out.")
+    for name in ("budget_usd", "budget_usd_month"):
+        value = getattr(constraints, name)
+        if value is not None and value < 0:
+            raise BadRequest(f"{name}={value:g} is negative; give an amount of at least 0.")
 
 
 def recommend(
@@ -38,24 +65,27 @@ def recommend(
     """Pick offers for a job.
 
     `offers` are already filtered by provider, GPU, place, spot and price; counts, nodes, budget, deadline and order are handled
-    here. Nothing is read from outside. The same question gives the same picks in the same order.
+    here. Nothing is read from outside. The same question gives the same picks in the same order. Raises BadRequest for a size, count
+    or amount that cannot be.
     """
+    check(workload, constraints)
     sizing = complete(workload, facts)
     task = Task(sizing, wanted_of(workload), facts)
     assumptions = wording.assumptions(sizing, lang)
     groups = group_offers(offers, constraints, facts)
     if not groups:
         return Recommendation(outcome="no_match", workload=sizing.workload, assumptions=assumptions)
-    timely, fitting = search(task, groups, constraints)
+    found = search(task, groups, constraints)
+    fitting = found.fitting
     deadline = sizing.workload.deadline_hours
     has_deadline = deadline is not None and work_tokens(sizing) is not None and sizing.speed_modelled
-    pool = timely if has_deadline else fitting
+    pool = found.timely if has_deadline else fitting
     pool = picking.sensible(pool, sizing, constraints)
     links = link_worth(task, pool or fitting)
     pool = picking.with_links(pool, sizing, links, constraints)
     affordable, budget_problem = picking.within_budget(pool, constraints)
     if not affordable:
-        return _infeasible(task, constraints, groups, pool, fitting, budget_problem, lang, limit)
+        return _infeasible(task, constraints, groups, pool, found, budget_problem, lang, limit)
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})
     chosen = picking.choose(spread, sizing, constraints, constraints.limit or limit)
     links = link_worth(task, [c for _, c in chosen] or affordable) if not links.measured else links
@@ -136,14 +166,14 @@ def _infeasible(
     constraints: Constraints,
     groups: Sequence[Group],
     pool: Sequence[Candidate],
-    fitting: Sequence[Candidate],
+    found: Found,
     budget_problem: dict[str, float],
     lang: Lang,
     limit: int,
 ) -> Recommendation:
     """Why nothing can be picked, in numbers, and the nearest that would hold the job."""
     sizing, facts = task.sizing, task.facts
-    nearest_pool = list(pool) or list(fitting)
+    nearest_pool = list(pool) or list(found.fastest)
     required: dict[str, float] = dict(budget_problem)
     if not nearest_pool:
         free = Constraints(
@@ -157,20 +187,23 @@ def _infeasible(
                 "gpus_per_node": None,
             }
         )
-        _, nearest_pool = search(task, groups, free)
+        nearest_pool = search(task, groups, free).fitting
         required["memory_gb"] = round(floor_gb(sizing), 1)
         largest = max((g.offers[0].gpu_memory_gb or (g.gpu.memory_gb if g.gpu else 0.0) or 0.0) for g in groups)
         if largest:
             required["gpus"] = float(-(-floor_gb(sizing) // (largest * facts.values["usable_memory"])))
             required["card_gb"] = largest
     elif not pool and sizing.workload.deadline_hours:
-        best = min((c for c in fitting if c.hours is not None), key=lambda c: c.hours or 0.0, default=None)
+        best = min((c for c in found.fastest if c.hours is not None), key=lambda c: c.hours or 0.0, default=None)
         if best is not None and best.hours is not None:
             required["hours"] = round(best.hours, 1)
             per_gpu = (best.result.tokens_per_s or 1.0) / best.gpus
             tokens = work_tokens(sizing) or 0.0
             required["gpus"] = float(-(-tokens // (per_gpu * sizing.workload.deadline_hours * 3600.0)))
-    nearest_pool = sorted(nearest_pool, key=lambda c: (c.price_of_work, price_key(c.offer)))
+    late = "hours" in required
+    nearest_pool = sorted(
+        nearest_pool, key=lambda c: ((c.hours or 0.0) if late else c.price_of_work, c.usd_hour, price_key(c.offer))
+    )
     links = link_worth(task, nearest_pool)
     nearest: list[Pick] = []
     for candidate in nearest_pool:

@@ -101,21 +101,30 @@ def physical_key(offer: Offer, gpu: GpuSpec | None, nodes: int) -> tuple[object,
     return (id(gpu), offer.gpu_memory_gb, offer.gpu_count, joined, can_cluster(offer), nodes, net)
 
 
-def search(task: Task, groups: Sequence[Group], constraints: Constraints) -> tuple[list[Candidate], list[Candidate]]:
-    """(candidates that meet a deadline, candidates that only fit): for each machine the fewest nodes of either kind."""
+@dataclass(slots=True)
+class Found:
+    """Candidates, at most one a machine in each list: fewest nodes that meet the deadline, fewest that hold the job, fastest tried."""
+
+    timely: list[Candidate]
+    fitting: list[Candidate]
+    fastest: list[Candidate]
+
+
+def search(task: Task, groups: Sequence[Group], constraints: Constraints) -> Found:
+    """Try each machine on growing numbers of nodes until the job fits and, where there is one, the deadline is met."""
     sizing = task.sizing
     tokens = work_tokens(sizing)
     deadline = sizing.workload.deadline_hours
     least = floor_gb(sizing)
     known: dict[tuple[object, ...], Result | None] = {}
-    timely: list[Candidate] = []
-    fitting: list[Candidate] = []
+    lists = Found([], [], [])
     for group in groups:
         offer = group.offers[0]
         memory = offer.gpu_memory_gb or (group.gpu.memory_gb if group.gpu else 0.0)
         counts = node_counts(offer, constraints, sizing)
         skip_below = 0.0
-        found: Candidate | None = None
+        first: Candidate | None = None
+        fastest: Candidate | None = None
         for nodes in counts:
             if memory * max(offer.gpu_count, 1) * nodes < least or nodes < skip_below:
                 continue
@@ -128,16 +137,20 @@ def search(task: Task, groups: Sequence[Group], constraints: Constraints) -> tup
                     break
                 continue
             candidate = priced(offer, group.gpu, result, sizing)
-            if found is None:
-                found = candidate
-                fitting.append(candidate)
+            if first is None:
+                first = candidate
+                lists.fitting.append(candidate)
+            if fastest is None or (candidate.hours or 0.0) < (fastest.hours or 0.0):
+                fastest = candidate
             if not deadline or tokens is None or candidate.hours is None:
                 break
             if candidate.hours <= deadline:
-                timely.append(candidate)
+                lists.timely.append(candidate)
                 break
             skip_below = nodes * min(8.0, candidate.hours / deadline * 0.98)
-    return timely, fitting
+        if fastest is not None:
+            lists.fastest.append(fastest)
+    return lists
 
 
 def priced(offer: Offer, gpu: GpuSpec | None, result: Result, sizing: Sizing) -> Candidate:

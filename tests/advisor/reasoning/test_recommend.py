@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from made_offers import NVLINK4, RDMA, market, offer
 
 from advisor.answer import Constraints, Workload
+from advisor.errors import BadRequest
 from advisor.reasoning.recommend import recommend
 from knowledge.facts import load_facts
 
@@ -265,3 +266,35 @@ def test_small_machines_are_no_cluster_where_nodes_are_on_offer():
 def test_a_plan_does_not_fill_the_card_where_another_is_as_fast():
     found = ask("full_ft", Constraints(gpu_count=8), params_b=7)
     assert all(p.estimate.memory_gb_per_gpu <= 0.93 * p.gpu_memory_gb for p in found.picks)
+
+
+@pytest.mark.parametrize(
+    ("fields", "constraints", "named"),
+    [
+        ({"params_b": 7}, Constraints(gpu_count=0), "gpu_count"),
+        ({"params_b": 7}, Constraints(nodes=-1), "nodes"),
+        ({"params_b": 7}, Constraints(budget_usd=-5), "budget_usd"),
+        ({"params_b": 7}, Constraints(budget_usd_month=-1), "budget_usd_month"),
+        ({"params_b": 0}, Constraints(), "params_b"),
+        ({"params_b": 7, "tokens": -1.0}, Constraints(), "tokens"),
+        ({"params_b": 7, "deadline_hours": 0.0}, Constraints(), "deadline_hours"),
+    ],
+)
+def test_amounts_that_cannot_be_are_refused_by_name(fields, constraints, named):
+    with pytest.raises(BadRequest, match=named):
+        ask("pretrain", constraints, **fields)
+
+
+def test_a_model_that_nobody_knows_is_sized_by_what_was_said():
+    found = ask("full_ft", model="Nobody-7B-ultra", params_b=7)
+    assert found.picks and any("Nobody-7B-ultra" in caveat for caveat in found.picks[0].caveats)
+
+
+def test_a_billion_tokens_in_an_hour_takes_many_cards_or_is_refused_with_a_number():
+    found = ask("pretrain", params_b=70, tokens=1e9, deadline_hours=1)
+    if found.outcome == "infeasible":
+        assert found.required["gpus"] > 8 or found.required["hours"] > 1
+    else:
+        assert all(p.estimate.hours <= 1 for p in found.picks)
+    later = ask("pretrain", params_b=70, tokens=1e15, deadline_hours=1)
+    assert later.outcome == "infeasible" and later.required["gpus"] > 1000
