@@ -11,7 +11,7 @@ from advisor.planner.reading.phrases import negated, says
 from advisor.planner.reading.result import GpuMention, Role
 
 _MAX_COUNT = 100_000
-_MOST_MENTIONS = 40
+_MOST_MENTIONS = 24
 _MOST_IN_A_BOX = 8
 """A larger count beside a number of machines is for all of them ("16 H200 across two nodes")."""
 _VARIANT_BEFORE = re.compile(r"(?<![a-z0-9])(sxm ?\d?|pcie|nvl|oam)(?:版|タイプ|モデル)?の?[\s-]?$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-READ_CHARS = 8_000
+READ_CHARS = 6_000
 """Characters of a turn that are read; of a longer one, its beginning and its end."""
 
 _PLAIN = str.maketrans(

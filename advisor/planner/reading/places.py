@@ -10,7 +10,7 @@ from advisor.planner.reading.lexicon import Lexicon, Place
 from advisor.planner.reading.normalize import squash
 from advisor.planner.reading.phrases import negated, says
 
-_MOST_MENTIONS = 40
+_MOST_MENTIONS = 24
 _SHORT = 3
 
 

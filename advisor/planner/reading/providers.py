@@ -23,7 +23,7 @@ _CLOUD_WORD = re.compile(
 )
 
 
-_MOST_MENTIONS = 40
+_MOST_MENTIONS = 24
 
 
 @dataclass(frozen=True)
