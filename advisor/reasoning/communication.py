@@ -46,6 +46,21 @@ def all_reduce_s(machine: Machine, size_bytes: float, group: int, stride: int = 
     return 2.0 * scatter_gather_s(machine, size_bytes, group, stride, congestion)
 
 
+def small_all_reduce_s(machine: Machine, size_bytes: float, group: int) -> float:
+    """Seconds of an all-reduce of small messages, as in serving: one-shot kernels pay the latency once, not a hop at a time."""
+    if group <= 1 or size_bytes <= 0:
+        return 0.0
+    inside, outside = levels(machine, group)
+    fast = machine.domain > 1
+    rate = (machine.link_gb_s if fast else machine.slow_gb_s) * 1e9
+    latency = machine.link_latency_s if fast else machine.slow_latency_s
+    near = latency + 2.0 * (inside - 1) / inside * size_bytes / rate
+    if outside == 1:
+        return near
+    net = (machine.net_gb_s if machine.nodes > 1 else machine.slow_gb_s) * 1e9
+    return near + machine.net_latency_s + 2.0 * (outside - 1) / outside * size_bytes / inside / net
+
+
 def expert_exchange_s(machine: Machine, size_bytes: float, group: int, topk: int, congestion: float = 0.0) -> float:
     """Seconds for each of `group` ranks to send its tokens to their `topk` experts (`size_bytes` in all, one copy an expert).
 

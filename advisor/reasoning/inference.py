@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor.reasoning.communication import all_reduce_s
+from advisor.reasoning.communication import small_all_reduce_s
 from advisor.reasoning.compute import Constants, matmul_tflops
 from advisor.reasoning.job import Job, Machine, Plan
 from advisor.reasoning.shape import Shape
@@ -79,11 +79,11 @@ def serve(
     kv_bytes = shape.kv_bytes_per_token(2.0, max(1, context)) * context * streams
     read_s = (weight_bytes + kv_bytes) / memory_rate
     compute_s = 2.0 * shape.active * streams / flops
-    reduce_s = 2.0 * shape.layers * all_reduce_s(machine, 2.0 * streams * shape.hidden, tp)
+    reduce_s = 2.0 * shape.layers * small_all_reduce_s(machine, 2.0 * streams * shape.hidden, tp)
     host_s = k["decode_host_s"] + shape.layers * k["decode_layer_s"]
     step = max(read_s, compute_s) + reduce_s + host_s
     prefill_flops = 2.0 * shape.active * input_tokens + 2.0 * shape.kv_layers * shape.attention_width * input_tokens**2
-    prefill_reduce = 2.0 * shape.layers * all_reduce_s(machine, 2.0 * input_tokens * shape.hidden, tp)
+    prefill_reduce = 2.0 * shape.layers * small_all_reduce_s(machine, 2.0 * input_tokens * shape.hidden, tp)
     prefill = prefill_flops / (flops * k["prefill_efficiency"]) + prefill_reduce + host_s
     total = output_tokens * step + streams * prefill
     rate = streams * output_tokens / total if total else 0.0
