@@ -30,6 +30,8 @@ class Result:
     memory_gb: float
     parts: dict[str, float]
     parallelism: str
+    least_gb: float = 0.0
+    """GB with one sequence and recomputation: how tight the card is at best."""
     recompute: bool = False
     """Activations are computed again in the backward pass."""
     pace: float | None = None
@@ -142,6 +144,7 @@ def train_on(task: Task, machine: Machine, memory_gb: float) -> Result | None:
         memory_gb=fit.memory.total,
         parts=fit.memory.parts(),
         parallelism=fit.plan.text(),
+        least_gb=task.memo(precision).memory(fit.plan, "full", sizing.job.micro_batch).total,
         recompute=fit.job.recompute == "full",
         pace=fit.step.tokens / fit.step.seconds,
         tokens_per_s=fit.step.tokens / fit.step.seconds if modelled else None,
@@ -205,6 +208,7 @@ def serve_on(
     return Result(
         nodes=machine.nodes,
         memory_gb=sum(parts.values()),
+        least_gb=sum(parts.values()),
         parts={key: round(value, 3) for key, value in parts.items()},
         parallelism=f"{name} × {replicas}" if replicas > 1 else name,
         pace=tokens,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Role = Literal["cheapest", "fastest", "balanced", "match"]
 HOURS_A_MONTH = 730.0
+TIGHT = 0.9
+"""A card that even the smallest batch fills beyond this is left to those who ask for it."""
 SAME_CLASS = 1.25
 """Who asks for cards of 80 GB is shown cards of up to 100 GB before larger ones."""
 WHOLE_NODE = 4
@@ -41,6 +43,8 @@ def sensible(candidates: Sequence[Candidate], sizing: Sizing, constraints: Const
     if wanted := constraints.min_gpu_memory_gb:
         asked = [c for c in pool if (c.offer.gpu_memory_gb or 0.0) <= SAME_CLASS * wanted]
         pool = asked or pool
+    roomy = [c for c in pool if c.result.least_gb <= TIGHT * (c.offer.gpu_memory_gb or 1e9)]
+    pool = roomy or pool
     if constraints.gpu_count or constraints.nodes:
         return pool
     if sizing.mode == "serve":
@@ -69,7 +73,8 @@ def with_links(
     """Keep to machines whose links the job needs; a link that nobody states does not count as present."""
     pool = list(candidates)
     wanted = verdict(links.nvlink)
-    if wanted == "yes" or (wanted == "helpful" and sizing.mode == "train") or constraints.nvlink:
+    eager = sizing.mode == "train" or sizing.workload.priority == "latency"
+    if wanted == "yes" or (wanted == "helpful" and eager) or constraints.nvlink:
         linked = [c for c in pool if c.offer.gpu_count <= 1 or c.offer.nvlink == "yes"]
         if any(c.offer.gpu_count > 1 for c in linked) or (linked and wanted != "yes"):
             pool = linked

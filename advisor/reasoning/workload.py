@@ -199,7 +199,7 @@ def _training(
         offload_optimizer=bool(workload.offload),
         trained_copies=trained,
         frozen_copies=frozen,
-        fused_loss=True,
+        fused_loss=kind != "rlhf",  # policy losses need the log-probabilities of every token
     )
     return Sizing(
         workload=_done(workload, values, sources),
