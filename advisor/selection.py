@@ -24,7 +24,7 @@ LOOSENING = (
     ("internode", "fabrics"),
     ("nvlink",),
     ("gpu_count", "min_gpus", "max_gpus", "gpus_per_node", "nodes", "max_nodes"),
-    ("gpus", "not_gpus", "gpu_variants", "instance_types", "min_gpu_memory_gb"),
+    ("gpus", "not_gpus", "gpu_variants", "instance_types", "min_gpu_memory_gb", "max_gpu_memory_gb"),
     ("providers", "not_providers"),
 )
 """Tried in this order, one group at a time: money first, since a person can decide on it; the provider last."""
@@ -142,7 +142,9 @@ def names_other_vendors(constraints: Constraints) -> bool:
 
 def candidates(store: OfferStore, constraints: Constraints) -> Sequence[Offer]:
     """All rows that the constraints allow."""
-    return store.search(offer_filter(constraints)).offers
+    rows = store.search(offer_filter(constraints)).offers
+    most = constraints.max_gpu_memory_gb
+    return rows if most is None else [o for o in rows if o.gpu_memory_gb is not None and o.gpu_memory_gb <= most]
 
 
 def without(constraints: Constraints, names: Sequence[str]) -> Constraints:

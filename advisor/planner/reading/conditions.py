@@ -34,12 +34,19 @@ def usual_money(before: Reading | None) -> str | None:
     return present[0] if len(present) == 1 else None
 
 
+MEMORY_CLASS = 1.2
+""" "80 GB cards" are those of that size: 80 to 96 GB, not every larger one."""
+
+
 def numbered_fields(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
     """Limits that plain numbers set: memory of a card and in all (GB), GPUs a machine, rows wanted."""
     value = next((q.value for q in numbers if q.meaning == "min_gpu_memory_gb"), None)
     bare = next((g.memory_gb for g in gpus if g.gpu is None and g.role == "wanted"), None)
     best = max(filter(None, (value, bare)), default=None)
     fields: dict[str, Any] = {"min_gpu_memory_gb": best} if best and best <= 2000 else {}
+    named = next((q.value for q in numbers if q.meaning == "gpu_memory_class_gb"), None)
+    if named and named <= 2000:
+        fields |= {"min_gpu_memory_gb": named, "max_gpu_memory_gb": MEMORY_CLASS * named}
     for name in ("min_total_gpu_memory_gb", "max_gpu_memory_gb"):
         limit = next((q.value for q in numbers if q.meaning == name), None)
         if limit is not None and limit <= 1e6:

@@ -12,6 +12,16 @@ _COUNT_JA = re.compile(
     r"(?<![\d.万億千$¥])(\d{1,4})\s?(?:枚|gpu|基)(?!の?(?:画像|写真|イラスト|フレーム|スライド|静止))(?:[^a-z]|$)"
 )
 _NODES = re.compile(r"(?<![\d.$])(\d{1,4})\s?-?(?:nodes?|ノード|台|box(?:es)?|machines?|servers?|hosts?)(?![a-z目])")
+_GRID_NODES = re.compile(
+    r"(?<![\d.$])(\d{1,4})\s?-?(?:nodes?|ノード|台|machines?|servers?|box(?:es)?|hosts?)\s?(?:x|\*|に|で|の|あたり|with|of|,|、)?"
+    r"\s?[(]?(?:各|それぞれ|each )?\s?(\d{1,3})\s?(?:枚|基|gpus?|cards?)(?![a-z])"
+)
+_GRID_GPUS = re.compile(
+    r"(?<![\d.$])(\d{1,3})\s?(?:枚|基|gpus?|cards?)\s?(?:x|\*)\s?(\d{1,4})\s?(?:nodes?|ノード|台|machines?|servers?)(?![a-z])"
+)
+_EACH = re.compile(
+    r"[^。.!?]{0,8}?(?:各|それぞれ|1台(?:あたり|に)?)\s?(\d{1,3})\s?(?:枚|基|gpu)|[^。.!?]{0,8}?(\d{1,3}) (?:gpus? )?each"
+)
 _AT_LEAST = re.compile(r"(?:at least|min(?:imum)?(?: of)?|>=?|最低|少なくとも)\s?$")
 _OR_MORE = re.compile(r"\s?(?:or more|以上|\+)")
 _AT_MOST = re.compile(r"(?:at most|up to|max(?:imum)?(?: of)?|no more than|<=?|最大)\s?$")
@@ -88,16 +98,37 @@ def _of_mention(text: str, gpu: GpuMention) -> dict[str, int]:
             fields["gpus_per_node"] = gpu.count
     if gpu.nodes and gpu.nodes > 1:
         fields["nodes"] = gpu.nodes
+        each = None if gpu.count else _EACH.match(text, gpu.end)
+        if each:
+            fields["gpus_per_node"] = int(each.group(1) or each.group(2))
+            fields["gpu_count"] = fields["gpus_per_node"] * gpu.nodes
     elif gpu.nodes == 1:
         fields["max_nodes"] = 1
     return fields
+
+
+def _grid(text: str) -> dict[str, int]:
+    """ "8 nodes of 8 GPUs" without a GPU's name, unless the turn asks whether that is enough."""
+    from advisor.planner.reading.gpus import clause
+
+    for pattern, order in ((_GRID_NODES, (1, 2)), (_GRID_GPUS, (2, 1))):
+        for match in pattern.finditer(text):
+            words = clause(text, match.start(), match.end())
+            if says("sufficiency", words) or says("current", words):
+                continue
+            nodes, each = (int(match.group(group)) for group in order)
+            if nodes > 1 and each > 0:
+                return {"nodes": nodes, "gpus_per_node": each, "gpu_count": nodes * each}
+    return {}
 
 
 def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
     """Counts without a GPU's name ("2枚で", "on 4 GPUs", "3 nodes")."""
     from advisor.planner.reading.gpus import clause
 
-    fields: dict[str, int] = {}
+    fields: dict[str, int] = _grid(text)
+    if fields:
+        return fields
     for pattern, name in ((_COUNT_JA, "gpu_count"), (_COUNT_EN, "gpu_count"), (_NODES, "nodes")):
         for match in pattern.finditer(text):
             if any(g.start <= match.start() < g.end for g in gpus) or name in fields:
