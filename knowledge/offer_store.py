@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,10 +16,13 @@ from knowledge.offer_columns import OfferColumns
 from knowledge.offer_misses import near_misses
 from knowledge.offer_model import CatalogueInfo, Offer, OfferFilter, OfferPage
 from knowledge.offer_query import SORTS, Condition, conditions
+from knowledge.offer_source import SharedTable
 from knowledge.offer_table import locked, read_meta, shipped_digest, shipped_offers, write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+log = logging.getLogger("knowledge.offers")
 
 UNKNOWN_SHOWN = 20
 PRICE_MOVE = 0.25
@@ -57,6 +61,7 @@ class OfferStore:
     def __init__(self, home: Path | str, source: str | None = None) -> None:
         """Open the store. Errors: StoreUnavailable where the table can neither be read nor written."""
         self._source = source
+        self._shared = SharedTable(source) if source is not None else None
         self._path = Path(home) / "offers" / "offers.parquet"
         self._lock = threading.RLock()
         self._stamp: object = None
@@ -206,34 +211,38 @@ class OfferStore:
         with self._lock:
             stamp = self._file_stamp()
             if self._table is None or self._stamp != stamp:
-                self._table, self._stamp = OfferColumns(self._read()), stamp
+                try:
+                    table = OfferColumns(self._read())
+                except StoreUnavailable as error:
+                    if self._table is None or self._shared is None:
+                        raise
+                    log.warning("the new state of the shared offers is passed over: %s", error)
+                    table = self._table
+                self._table, self._stamp = table, stamp
             return self._table
 
     def _file_stamp(self) -> object:
-        """What changes when the file does; a table on a server is read once."""
-        if self._source is not None and "://" in self._source:
-            return self._source
-        path = Path(self._source) if self._source else self._path
+        """What changes when the table does."""
+        if self._shared is not None:
+            return self._shared.stamp()
         try:
-            status = path.stat()
+            status = self._path.stat()
         except OSError as error:
-            raise StoreUnavailable(f"The offers table {path} cannot be read: {error.strerror or error}.") from error
+            raise StoreUnavailable(
+                f"The offers table {self._path} cannot be read: {error.strerror or error}."
+            ) from error
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def _read(self) -> pa.Table:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        where = self._source or str(self._path)
+        if self._shared is not None:
+            return self._shared.read()
         try:
-            if self._source and "://" in self._source:
-                from pyarrow.fs import FileSystem
-
-                files, name = FileSystem.from_uri(self._source)
-                return pq.read_table(name, filesystem=files)
-            return pq.read_table(where)
+            return pq.read_table(self._path)
         except (OSError, pa.ArrowInvalid) as error:
-            raise StoreUnavailable(f"The offers table {where} cannot be read: {error}.") from error
+            raise StoreUnavailable(f"The offers table {self._path} cannot be read: {error}.") from error
 
     def _read_meta(self) -> dict[str, Any]:
         import pyarrow as pa
