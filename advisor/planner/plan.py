@@ -46,6 +46,9 @@ def recommend_call(reading: Reading) -> Call:
     workload = reading.workload
     assert workload is not None
     constraints = reading.constraints.model_copy(update={"min_total_gpu_memory_gb": more_than_ran_out(reading)})
+    fleet = fleet_size(reading)
+    if fleet and not (constraints.gpu_count or constraints.min_gpus):
+        constraints = constraints.model_copy(update={"min_gpus": fleet, "max_gpus": constraints.max_gpus or 2 * fleet})
     return (
         "recommend",
         {
@@ -54,6 +57,17 @@ def recommend_call(reading: Reading) -> Call:
             "lang": reading.answer_lang,
         },
     )
+
+
+def capacity(reading: Reading) -> float | None:
+    """Streams that one GPU carried, as the person measured it."""
+    return next((q.value for q in reading.quantities if q.meaning == "capacity_per_gpu" and q.value > 0), None)
+
+
+def fleet_size(reading: Reading) -> int | None:
+    """GPUs for the streams at the peak, at the capacity that the person measured; None where either is not said."""
+    each, peak = capacity(reading), reading.workload.concurrency if reading.workload else None
+    return -(-peak // max(1, int(each))) if each and peak and peak > each else None
 
 
 def more_than_ran_out(reading: Reading) -> float | None:

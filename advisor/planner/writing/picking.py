@@ -6,11 +6,12 @@ from typing import Any
 
 from advisor.answer import Answer, Pick
 from advisor.messages import text
+from advisor.planner.plan import capacity, fleet_size
 from advisor.planner.writing import machines
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.citing import Citations
 from advisor.planner.writing.explaining import order
-from advisor.planner.writing.figures import HOURS_A_MONTH, money, table
+from advisor.planner.writing.figures import HOURS_A_MONTH, money, number, table
 from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
 from advisor.planner.writing.short import questions_back
@@ -34,6 +35,10 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     else:
         parts.append(machines.verdict(rec.picks[0], lang, reading.fx))
     shown = rec.picks or alternatives
+    fleet = fleet_size(reading)
+    if fleet:
+        streams = {"peak": reading.workload.concurrency, "each": number(capacity(reading) or 1.0)}
+        parts.append(text("writing.fleet", lang, gpus=fleet, **streams))
     assessed = machines.assessed_lines(results.assessments, lang)
     if assessed:
         parts.append("\n".join(f"- {line}" for line in assessed))
