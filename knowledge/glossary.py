@@ -15,9 +15,23 @@ from knowledge.tokens import normalize, stem
 PATH = Path(__file__).parent / "data" / "glossary.csv"
 PROVIDERS = Path(__file__).parent / "data" / "providers.csv"
 MARK = "§"
+_WORD = re.compile(r"[A-Za-z0-9]+")
 PROVIDER = "provider-"
 _PLAIN_WORDS = frozenset(
-    ["together", "prime", "foundry", "packet", "modal", "thunder", "genesis", "lambda", "latitude", "foundry", "高火力", "バスト"]
+    [
+        "together",
+        "prime",
+        "foundry",
+        "packet",
+        "modal",
+        "thunder",
+        "genesis",
+        "lambda",
+        "latitude",
+        "foundry",
+        "高火力",
+        "バスト",
+    ]
 )
 
 
@@ -51,6 +65,7 @@ class Glossary:
                     self._japanese.setdefault(term[0], {})[term] = concept
         for terms in self._latin.values():
             terms.sort(key=lambda item: -len(item[0]))
+        self._starts = re.compile(f"[{re.escape(''.join(self._japanese))}]" if self._japanese else r"(?!)")
         self._by_length = {
             first: sorted({len(term) for term in terms}, reverse=True) for first, terms in self._japanese.items()
         }
@@ -73,17 +88,18 @@ class Glossary:
             at += 1
 
     def _find_japanese(self, text: str) -> Iterator[Match]:
-        at = 0
-        while at < len(text):
-            terms = self._japanese.get(text[at])
-            if terms:
-                for length in self._by_length[text[at]]:
-                    concept = terms.get(text[at : at + length]) if at + length <= len(text) else None
-                    if concept and not _inside_katakana(text, at, at + length):
-                        yield Match(at, at + length, concept)
-                        at += length - 1
-                        break
-            at += 1
+        after = 0
+        for found in self._starts.finditer(text):
+            at = found.start()
+            if at < after:
+                continue
+            terms = self._japanese[text[at]]
+            for length in self._by_length[text[at]]:
+                concept = terms.get(text[at : at + length]) if at + length <= len(text) else None
+                if concept and not _inside_katakana(text, at, at + length):
+                    yield Match(at, at + length, concept)
+                    after = at + length
+                    break
 
 
 def _inside_katakana(text: str, start: int, end: int) -> bool:
@@ -98,14 +114,8 @@ def _kana(character: str) -> bool:
 
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    start = -1
-    for place, character in enumerate(text + " "):
-        if character.isascii() and character.isalnum():
-            if start < 0:
-                start = place
-        elif start >= 0:
-            yield text[start:place], start, place
-            start = -1
+    for found in _WORD.finditer(text):
+        yield found.group(), found.start(), found.end()
 
 
 def _stem_words(term: str) -> list[str]:

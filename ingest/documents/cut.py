@@ -218,7 +218,7 @@ def _common(first: str, second: str) -> str:
 
 def _says_something(text: str) -> bool:
     """Whether a text has words: not only marks, and not a run of bare numbers such as a chart's axis."""
-    letters = sum(character.isalpha() for character in text)
+    letters = sum(map(str.isalpha, text))
     if letters < 3:
         return False
     digits = sum(len(run) for run in _DIGITS.findall(text))

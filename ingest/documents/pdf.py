@@ -11,6 +11,7 @@ from ingest.documents.model import Block, Heading, Page, Text, Unreadable
 
 MAX_PAGES = 2000
 _BARE_NUMBER = re.compile(r"^[\s\d.,%+\-x×kKMGB/]*$")
+_JOINED = re.compile(r"[A-Za-z]{14,}")
 _END = re.compile(r"[。．.!?:;：]$")
 
 
@@ -51,8 +52,10 @@ def _is_title(title: str) -> bool:
 
 def _sheet_blocks(sheet: object, number: int) -> list[Block]:
     plain = str(sheet.extract_text() or "")  # type: ignore[attr-defined]
+    layout = ""
     try:
-        layout = str(sheet.extract_text(extraction_mode="layout") or "")  # type: ignore[attr-defined]
+        if _JOINED.search(plain):
+            layout = str(sheet.extract_text(extraction_mode="layout") or "")  # type: ignore[attr-defined]
     except (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError, IndexError):
         layout = ""
     lines = [line for line in restore_blanks(plain, layout) if not _BARE_NUMBER.match(line)]
