@@ -235,6 +235,7 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
                     allow_tags=False,
                     latex_delimiters=[],
                     layout="panel",
+                    autoscroll=False,
                     editable="user",
                     buttons=["copy"],
                     placeholder=labels.say("hello"),

@@ -174,6 +174,7 @@
     current.id = item.id;
     saveConversations([item, ...conversations().filter((other) => other.id !== item.id)]);
     drawHistory();
+    setTimeout(showQuestion, 120);
   };
   const newChat = () => {
     current.id = "";
@@ -348,12 +349,32 @@
     }
   });
 
+  /* A new question comes to the top of the chat, so that its answer is read from its beginning. */
+  let questionCount = 0;
+  const showQuestion = () => {
+    const rows = document.querySelectorAll("#chat .user-row");
+    const log = document.querySelector("#chat [role=log]");
+    if (log && rows.length > 1) log.scrollTop += rows[rows.length - 1].getBoundingClientRect().top - log.getBoundingClientRect().top;
+  };
+  const followQuestion = () => {
+    const count = document.querySelectorAll("#chat .user-row").length;
+    if (count > questionCount) showQuestion();
+    questionCount = count;
+  };
+
   /* Small repairs that make Gradio's own parts readable to a screen reader. */
   const repair = () => {
     const chat = document.querySelector("#chat [role=log]");
     if (chat && !chat.hasAttribute("tabindex")) chat.setAttribute("tabindex", "0");
     const examples = document.querySelector("#chat .examples[role=list]");
     if (examples) examples.setAttribute("role", "group");
+    /* The folded steps: one button with a name instead of a nameless button inside a button. */
+    for (const title of document.querySelectorAll("#chat .thought-group .title[role=button]")) {
+      title.removeAttribute("role");
+      title.removeAttribute("tabindex");
+      const button = title.querySelector("button");
+      if (button) button.setAttribute("aria-label", title.innerText.trim() || "…");
+    }
   };
 
   /* A phone shows its number keys for amounts. */
@@ -375,6 +396,7 @@
     new MutationObserver(() => {
       if (by("history-items") && !by("history-items").children.length) drawHistory();
       repair();
+      followQuestion();
     }).observe(document.body, { childList: true, subtree: true });
     repair();
     const asked = new URLSearchParams(location.search).get("q");

@@ -39,6 +39,7 @@ def _environment() -> Environment:
     environment.filters.update(
         money=numbers.money,
         signed_money=numbers.signed_money,
+        coded=coded,
         number=numbers.number,
         big=numbers.big,
         percent=numbers.percent,
@@ -46,6 +47,11 @@ def _environment() -> Environment:
     )
     environment.globals.update(age_days=numbers.age_days, hours=numbers.hours)
     return environment
+
+
+def coded(text: str) -> Markup:
+    """Plain text, escaped, with `words in back quotes` as code: advice names commands that way."""
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def render(template: str, lang: str, **values: Any) -> str:

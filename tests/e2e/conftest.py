@@ -51,8 +51,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     server.should_exit = True
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """A headless Chromium for one file of tests: its event loop must not outlive it, other tests start loops of their own."""
     sync_api = pytest.importorskip("playwright.sync_api")
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:

@@ -20,6 +20,7 @@ from advisor.answer import (
     Range,
     Step,
     TextDelta,
+    ToolCall,
     Workload,
 )
 from advisor.reasoning.diagnose import verify_plan
@@ -278,7 +279,7 @@ class FakeAdvisor:
         self.asked.append((question, thread, lang))
         japanese = any("぀" <= c <= "ヿ" or "一" <= c <= "鿿" for c in question)
         answer_lang = lang if lang in ("ja", "en") else ("ja" if japanese else "en")
-        delay = 0.25 if "slow" in question else self.delay_s
+        delay = 0.6 if "slow" in question else self.delay_s
         for name, summary in (("search_guides", "6 passages"), ("recommend", "3 picks of 84 offers")):
             yield Step(name=name, args={"query": question}, state="running")
             time.sleep(delay)
@@ -296,7 +297,8 @@ class FakeAdvisor:
         for i in range(0, len(answer.text), 12):
             time.sleep(delay / 4)
             yield TextDelta(text=answer.text[i : i + 12])
-        yield Done(answer=answer)
+        calls = (ToolCall(name="search_guides", ms=4.0), ToolCall(name="recommend", ms=4.0))
+        yield Done(answer=answer.model_copy(update={"tool_calls": calls}))
 
     @property
     def engine(self) -> Any:

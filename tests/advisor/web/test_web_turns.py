@@ -192,9 +192,9 @@ def test_old_turns_leave_a_long_conversation():
 def test_messages_of_a_finished_turn(turns):
     session = run(turns, f"7B {HOSTILE}")[-1].session
     shown = messages.conversation(session, "en")
-    assert [m["role"] for m in shown] == ["user", "assistant"]
-    assert "<script" not in shown[0]["content"] and "<script" not in shown[1]["content"]
-    assert "(#src-0-1)" in shown[1]["content"]
+    assert [m["role"] for m in shown] == ["user", "assistant", "assistant"]
+    assert all("<script" not in message["content"] for message in shown)
+    assert shown[1]["metadata"]["status"] == "done" and "(#src-0-1)" in shown[2]["content"]
 
 
 def test_tool_calls_show_as_one_folded_message(turns):
@@ -216,7 +216,7 @@ def test_steps_pair_their_start_with_their_end():
     assert lines[2].startswith("- ✗")
 
 
-@pytest.mark.parametrize(("index", "turn"), [(0, 0), (1, 0), (2, 1), (3, 1), (9, 1)])
+@pytest.mark.parametrize(("index", "turn"), [(0, 0), (2, 0), (3, 1), (5, 1), (9, 1)])
 def test_a_message_belongs_to_its_turn(turns, index, turn):
     session = run(turns, "7B")[-1].session
     session = run(turns, "13B", session)[-1].session
