@@ -84,9 +84,12 @@ def plans(job: Job, machine: Machine) -> Iterator[Plan]:
 
 
 def allowed(plan: Plan, wanted: Wanted) -> bool:
-    """Whether the plan keeps to the degrees that the user stated ."""
-    if wanted.sharding and plan.dp > 1 and plan.sharding != ("zero3" if wanted.sharding == "fsdp" else wanted.sharding):
-        return False
+    """Whether the plan keeps to the degrees that the user stated."""
+    if wanted.sharding:
+        name = "zero3" if wanted.sharding == "fsdp" else wanted.sharding
+        cut = (plan.tp > 1 and wanted.tp is None) or (plan.pp > 1 and wanted.pp is None)
+        if cut or (plan.dp > 1 and plan.sharding != name):
+            return False
     return (
         wanted.tp in (None, plan.tp)
         and wanted.pp in (None, plan.pp)

@@ -2,7 +2,7 @@
 
     python tests/bench/bench_reasoning.py [--rounds 5] [--truth FOLDER] [--llm-analysis PYTHON] [--write]
 
-`--truth` is a folder with throughput.dev.jsonl and memory.dev.jsonl (default: ../shared/truth beside the project). `--llm-analysis`
+`--truth` is a folder with published rows (throughput.dev.jsonl and memory.dev.jsonl). `--llm-analysis`
 is a Python interpreter with llm-analysis installed; without it only our own errors are shown. `--write` puts the table into
 beside_llm_analysis.md next to this file. llm-analysis needs the model's share of the peak as input: it is given 0.4 and 0.5.
 """
@@ -164,12 +164,12 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--truth", type=Path, default=HERE.parents[2] / "shared" / "truth")
+    parser.add_argument("--truth", type=Path)
     parser.add_argument("--llm-analysis", metavar="PYTHON")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     table = speed(args.rounds)
-    if args.truth.is_dir():
+    if args.truth:
         table += beside(args.truth, args.llm_analysis)
     print("\n".join(table))
     if args.write:

@@ -9,7 +9,9 @@ from made_offers import NVLINK4, RDMA, market, offer
 
 from advisor.answer import Constraints, Workload
 from advisor.errors import BadRequest
-from advisor.reasoning.recommend import recommend
+from advisor.reasoning.candidates import Task, evaluate
+from advisor.reasoning.recommend import recommend, wanted_of
+from advisor.reasoning.workload import complete
 from knowledge.facts import load_facts
 
 FACTS = load_facts()
@@ -298,3 +300,13 @@ def test_a_billion_tokens_in_an_hour_takes_many_cards_or_is_refused_with_a_numbe
         assert all(p.estimate.hours <= 1 for p in found.picks)
     later = ask("pretrain", params_b=70, tokens=1e15, deadline_hours=1)
     assert later.outcome == "infeasible" and later.required["gpus"] > 1000
+
+
+def test_a_stated_sharding_is_checked_as_stated():
+    sizing = complete(Workload(kind="full_ft", params_b=7, sharding="zero2"), FACTS)
+    node = offer("kilo", "V100", "SXM", 8, 32, 9.0, nvlink="yes", nvlink_gb_s_per_gpu=300, nvlink_domain_gpus=8)
+    gpu = FACTS.gpu("V100", "SXM", 32)
+    stated = evaluate(Task(sizing, wanted_of(sizing.workload, stated_sharding=True), FACTS), node, gpu, 1)
+    free = evaluate(Task(sizing, wanted_of(sizing.workload), FACTS), node, gpu, 1)
+    assert stated is None or "ZeRO-2" in stated.parallelism
+    assert free is not None and free.memory_gb < 32
