@@ -109,8 +109,8 @@ def _validated(options: dict[str, Any]) -> OfferFilter:
     from pydantic import ValidationError
 
     try:
-        return OfferFilter(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+        return OfferFilter.model_validate(
+            {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
         )
     except ValidationError as error:
         first = error.errors()[0]

@@ -72,7 +72,7 @@ class Budget(AgentMiddleware):
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Ask the model, or the planner once the budget is gone."""
         said = [m for m in after_last_human(request.state["messages"]) if isinstance(m, AIMessage)]
-        used = sum((m.usage_metadata or {}).get("total_tokens", 0) for m in said)
+        used = sum(m.usage_metadata["total_tokens"] for m in said if m.usage_metadata)
         spent = len(said) > self.calls or used > self.tokens
         return handler(request.override(model=self.planner) if spent else request)
 
@@ -130,9 +130,11 @@ def _same_call(messages: list[Any], call: Any) -> ToolMessage | None:
     )
 
 
-def make_middleware(settings: Settings, model: BaseChatModel, planner: BaseChatModel) -> list[AgentMiddleware]:
+def make_middleware(
+    settings: Settings, model: BaseChatModel, planner: BaseChatModel
+) -> list[AgentMiddleware[Any, Any, Any]]:
     """The guards of one agent; a language model also gets retries, a fallback to the planner, a summary and a budget."""
-    guards: list[AgentMiddleware] = [ToolGuard()]
+    guards: list[AgentMiddleware[Any, Any, Any]] = [ToolGuard()]
     if model is not planner:
         guards += [
             ToolCallLimitMiddleware(run_limit=settings.max_tool_calls, exit_behavior="continue"),

@@ -78,8 +78,8 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         wanted = OfferFilter(**arguments)
         page = engine.offers.search(wanted)
         rows_near, loosened = ([], ()) if page.count else nearest_rows(engine.offers, wanted)
-        keep = ("provider", "instance_type", "gpu", "gpu_variant", "gpu_count", "region", "spot", "price_usd_hour")
-        keep += ("nvlink", "internode_fabric", "internode_rdma", "as_of")
+        keep = "provider instance_type gpu gpu_variant gpu_count region spot price_usd_hour".split()
+        keep += "nvlink internode_fabric internode_rdma as_of".split()
         rows = [{key: getattr(offer, key) for key in keep} for offer in page.offers[:20]]
         near = [n.model_dump(mode="json") for n in page.near_misses]
         artifact = {
