@@ -162,7 +162,7 @@ def test_a_cross_encoder_orders_the_hits(tmp_path):
 @pytest.mark.models
 def test_a_model_that_is_not_there_is_one_clear_error():
     pytest.importorskip("sentence_transformers")
-    with pytest.raises(StoreUnavailable, match="cannot be loaded|not installed"):
+    with pytest.raises(StoreUnavailable, match=r"cannot be loaded|not installed"):
         load_embedder("st:/no/such/folder").encode(["a"])
     with pytest.raises(StoreUnavailable, match="not installed"):
         load_embedder("st:package:no_such_package").encode(["a"])

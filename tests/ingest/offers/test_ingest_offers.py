@@ -175,3 +175,19 @@ def test_private_addresses_are_not_fetched_unasked(tmp_path, server):
     report = ingest_offers([f"{server}/catalogs/v8/yotta/vms.csv"], home=tmp_path)
     assert report.added == 0
     assert len(report.rejected) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("metadata.csv", "AcceleratorName,GpuMemoryGB"),
+        ("servers.csv", "vendor_id,server_id,gpu_count,gpu_model,observed_at"),
+        ("prices.csv", "provider,gpu,price_per_hour,tier,url"),
+    ],
+)
+def test_sets_of_other_forms_are_not_taken_for_catalogues(tmp_path, name, header):
+    """Tables without prices, or whose memory sizes and models are known to be wrong, have no reader and are told so."""
+    (tmp_path / name).write_text(f"{header}\nx,80,8,H100,2026\n")
+    report = ingest_offers([tmp_path / name], home=tmp_path)
+    assert [entry.reason for entry in report.rejected] == ["its columns are those of no known catalogue"]
+    assert report.added == 0
