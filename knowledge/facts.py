@@ -144,8 +144,11 @@ def _model(row: Mapping[str, str]) -> ModelSpec:
 _DECORATION = {
     "instruct", "chat", "it", "base", "hf", "preview", "model", "pretrain", "pretrained", "class", "dense", "generic",
     "meta", "google", "alibaba", "nvidia", "microsoft", "openai", "メタ", "グーグル", "アリババ",
-    "fp8", "fp16", "bf16", "int8", "int4", "nf4", "awq", "gptq", "gguf", "mxfp4", "nvfp4", "4bit", "8bit", "モデル",
+    "モデル", "awq", "gptq", "gguf",
 }  # fmt: skip
+_FORMATS = re.compile(
+    r"\b(?:(?:nv|mx|bf|fp|int|nf|w\da)?(?:fp)?(?:4|8|16|32)(?:[ -]?bits?)|(?:nvfp|mxfp|bf|fp|int|nf)\d{1,2})\b"
+)
 _SIZE = re.compile(r"(?P<n>\d+(?:\.\d+)?)(?P<u>[bmt])(?![a-z])")
 _ACTIVE = re.compile(r"\ba(?P<n>\d+(?:\.\d+)?)(?P<u>[bm])\b|active[^\d]*(?P<n2>\d+(?:\.\d+)?)b")
 _SIZED = re.compile(r"a?\d+(?:\.\d+)?[bmt]")
@@ -163,7 +166,7 @@ def _key(text: str) -> str:
 
 def _parts(text: str) -> frozenset[str]:
     """The words and numbers of a name, without ornament: "Llama3 70B Instruct" → {llama, 3, 70b}."""
-    text = _fold(text).rsplit("/", 1)[-1]
+    text = _FORMATS.sub(" ", _fold(text).rsplit("/", 1)[-1].replace("_", " "))
     parts = re.findall(r"a?\d+(?:\.\d+)?(?:x\d+(?:\.\d+)?)?[bmt](?![a-z])|v?\d+(?:\.\d+)*|[^\W\d_]+", text)
     return frozenset(part for part in parts if part not in _DECORATION)
 
