@@ -45,7 +45,7 @@ def test_steps_show_while_streaming_and_stop_ends_the_turn(visit):
     visitor = visit()
     visitor.ask("slow Full fine-tune of a 7B model", wait=False)
     visitor.page.wait_for_selector("#chat >> text=Searched the guides")
-    visitor.page.click("#composer button.stop-button")
+    visitor.page.evaluate("document.querySelector('#composer button.stop-button').click()")
     visitor.wait(visitor.idle)
     assert "Stopped" in visitor.text("#chat [role=log]")
     assert visitor.page.locator("#picks .card").count() == 0
@@ -82,7 +82,7 @@ def test_retry_asks_again(visit, site):
     visitor = visit()
     visitor.ask("Full fine-tune of a 7B model, retried")
     before = len(site.advisor.asked)
-    visitor.page.locator("#chat button[title='Retry'], #chat button[aria-label='Retry']").first.click()
+    visitor.page.locator("#chat button[aria-label='Retry']:visible").first.click()
     visitor.wait(lambda: len(site.advisor.asked) == before + 1 and visitor.idle())
     assert site.advisor.asked[-1][0] == "Full fine-tune of a 7B model, retried"
     assert visitor.page.locator("#chat .user.message").count() == 1
@@ -176,9 +176,7 @@ def test_examples_can_be_clicked(visit, site):
 def test_a_thumb_with_a_comment_is_written_down(visit, site):
     visitor = visit()
     visitor.ask("Full fine-tune of a 7B model, rated")
-    visitor.page.locator(
-        "#chat button[title='Like'], #chat button[aria-label='Like'], #chat button[aria-label='like']"
-    ).first.click()
+    visitor.page.locator("#chat button[aria-label='Like']:visible").first.click()
     visitor.page.wait_for_selector("#feedback-comment")
     visitor.page.fill("#feedback-comment input, #feedback-comment textarea", "prices were right")
     visitor.page.locator("#feedback-row button").click()

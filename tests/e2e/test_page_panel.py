@@ -187,6 +187,7 @@ def test_axe_finds_nothing_serious(visit, locale, dark):
     found = {}
 
     def check(name):
+        visitor.wait(lambda: visitor.page.locator(".pending").count() == 0)
         visitor.page.evaluate(source)
         result = visitor.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         for violation in result["violations"]:

@@ -279,7 +279,7 @@ class FakeAdvisor:
         self.asked.append((question, thread, lang))
         japanese = any("぀" <= c <= "ヿ" or "一" <= c <= "鿿" for c in question)
         answer_lang = lang if lang in ("ja", "en") else ("ja" if japanese else "en")
-        delay = 0.6 if "slow" in question else self.delay_s
+        delay = 1.2 if "slow" in question else self.delay_s
         for name, summary in (("search_guides", "6 passages"), ("recommend", "3 picks of 84 offers")):
             yield Step(name=name, args={"query": question}, state="running")
             time.sleep(delay)
