@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from advisor.engine import Engine
 
 
+SHOWN_FIELDS = {
+    *("provider", "instance_type", "gpu", "gpu_variant", "gpu_count", "region", "spot", "price_usd_hour"),
+    *("nvlink", "internode_fabric", "internode_rdma", "as_of"),
+}
+"""What a language model is shown of an offer; the artifact holds all of it."""
+
+
 class _Args(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -78,9 +85,7 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         wanted = OfferFilter(**arguments)
         page = engine.offers.search(wanted)
         rows_near, loosened = ([], ()) if page.count else nearest_rows(engine.offers, wanted)
-        keep = "provider instance_type gpu gpu_variant gpu_count region spot price_usd_hour".split()
-        keep += "nvlink internode_fabric internode_rdma as_of".split()
-        rows = [{key: getattr(offer, key) for key in keep} for offer in page.offers[:20]]
+        rows = [offer.model_dump(mode="json", include=SHOWN_FIELDS) for offer in page.offers[:20]]
         near = [n.model_dump(mode="json") for n in page.near_misses]
         artifact = {
             "page": page.model_copy(update={"unknown": page.unknown[:20]}).model_dump(mode="json"),

@@ -149,17 +149,27 @@ def anthropic(entry: Any, body: dict[str, Any]) -> Iterator[str]:
     calls = _calls(entry)
     stop = "tool_use" if calls else "end_turn"
     usage = {"input_tokens": 50, "output_tokens": 20}
-    message = {"id": "m1", "type": "message", "role": "assistant", "model": body["model"], "content": [], "usage": usage}
+    message = {
+        "id": "m1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": [],
+        "usage": usage,
+    }
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if _text(entry):
-        blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": p} for p in _pieces(_text(entry))]))
+        blocks.append(
+            ({"type": "text", "text": ""}, [{"type": "text_delta", "text": p} for p in _pieces(_text(entry))])
+        )
     for n, (name, args) in enumerate(calls):
         start = {"type": "tool_use", "id": f"toolu_{n}_{len(body['messages'])}", "name": name, "input": {}}
         blocks.append((start, [{"type": "input_json_delta", "partial_json": p} for p in _pieces(args)]))
     if not body.get("stream"):
         content = [{"type": "text", "text": _text(entry)}] if _text(entry) else []
         content += [
-            {"type": "tool_use", "id": f"toolu_{n}", "name": name, "input": json.loads(args)} for n, (name, args) in enumerate(calls)
+            {"type": "tool_use", "id": f"toolu_{n}", "name": name, "input": json.loads(args)}
+            for n, (name, args) in enumerate(calls)
         ]
         yield json.dumps({**message, "content": content, "stop_reason": stop, "stop_sequence": None})
         return

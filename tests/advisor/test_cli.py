@@ -67,7 +67,7 @@ def test_json_lines_answer_in_order_and_go_on_after_a_bad_line(built_home, tmp_p
         (("ask",), "Nothing was asked"),
         (("search", " "), "Nothing to search for"),
         (("offers", "--max-price", "-3"), "--max-price"),
-        (("offers", "--limit", "many"), "many"),
+        (("offers", "--limit", "many"), "--limit"),
         (("estimate", "--jsonl", "no-such-file"), "no-such-file"),
         (("nonsense",), "nonsense"),
     ],

@@ -19,12 +19,16 @@ def home(tmp_path_factory):
 
 def advisor_for(home, protocol, url, **settings):
     base = url + "/v1" if protocol == "openai" else url
-    return build_advisor(Settings(home=home, model=MODELS[protocol], model_base_url=base, model_api_key="test", **settings))
+    return build_advisor(
+        Settings(home=home, model=MODELS[protocol], model_base_url=base, model_api_key="test", **settings)
+    )
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic", "ollama"])
 def test_tools_are_called_and_text_streams(home, protocol):
-    pytest.importorskip({"openai": "langchain_openai", "anthropic": "langchain_anthropic", "ollama": "langchain_ollama"}[protocol])
+    pytest.importorskip(
+        {"openai": "langchain_openai", "anthropic": "langchain_anthropic", "ollama": "langchain_ollama"}[protocol]
+    )
     script = [Call.one("recommend", workload=JOB, lang="en"), Say("One GPU is enough, so NVLink does not matter here.")]
     with scripted(protocol, *script) as server:
         events = list(advisor_for(home, protocol, server.url).stream(QUESTION))
@@ -57,7 +61,12 @@ def test_true_figures_and_citations_stay(home):
     with scripted("openai", Call.one("recommend", workload=JOB, lang="en")) as server:
         pick = advisor_for(home, "openai", server.url).ask(QUESTION).picks[0]
     script = [
-        Call((("recommend", {"workload": JOB}), ("search_guides", {"query": "does NVLink help a single GPU job", "lang": "en"}))),
+        Call(
+            (
+                ("recommend", {"workload": JOB}),
+                ("search_guides", {"query": "does NVLink help a single GPU job", "lang": "en"}),
+            )
+        ),
         Say(f"Take `{pick.instance_type}` at ${pick.price_usd_hour:.2f} per hour [1]."),
     ]
     with scripted("openai", *script) as server:

@@ -15,6 +15,7 @@ import resource
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +159,7 @@ def main() -> None:
     print(f"{'':28s} {'build s':>9s} {'load s':>7s} {'p50 ms':>8s} {'p95 ms':>8s}")
     with tempfile.TemporaryDirectory(prefix="advisor-bench-") as name:
         best = index_file(texts, asked, Path(name))
-        if postgres_bin():
+        if postgres_bin() and find_spec("psycopg"):
             postgres_text(texts, asked, best)
         chroma_text(texts, asked, Path(name))
     print(f"(highest memory of this script {memory_mb():.0f} MB)")
