@@ -211,7 +211,12 @@ class Web(Service):
         self.name = name
         self.port = port or free_port()
         command = [sys.executable, "-m", "advisor", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
-        quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "GRADIO_ANALYTICS_ENABLED": "False"}
+        quiet = {
+            "OMP_NUM_THREADS": "1",
+            "HF_HUB_OFFLINE": "1",
+            "GRADIO_ANALYTICS_ENABLED": "False",
+            "MALLOC_ARENA_MAX": "2",
+        }
         super().__init__(folder, command, {**quiet, **env})
 
     @property
@@ -254,7 +259,7 @@ class Nginx(Service):
 
 def nginx_config(folder: Path, servers: list[int], port: int) -> str:
     """A whole nginx.conf around the template of `deploy/`."""
-    lines = " ".join(f"server 127.0.0.1:{server} max_fails=1 fail_timeout=2s;" for server in servers)
+    lines = " ".join(f"server 127.0.0.1:{server} max_fails=3 fail_timeout=2s;" for server in servers)
     site = TEMPLATE.read_text().replace("${ADVISOR_UPSTREAM}", lines).replace("${ADVISOR_LISTEN}", f"127.0.0.1:{port}")
     temp = "\n".join(
         f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")

@@ -145,6 +145,10 @@ def watch(base: str, web: list[Web], minutes: float, sessions: int, pause: float
         + ", ".join(f"{value:+.1f} %" for value in growth)
         + f", mean load {sum(loads) / len(loads):.1f} on {os.cpu_count()} cores"
     )
+    for one in web:
+        for line in one.log.read_text(errors="replace").splitlines():
+            if '"event": "turn"' not in line or '"error": null' not in line:
+                print(one.name, line[:400])
     for error in record.errors[:5]:
         print("error:", error)
     for one in web:
