@@ -35,9 +35,9 @@ _SAME_UNIT = {
 }
 _IN_BASE = {"Tbps": ("Gbps", 1000.0), "TB/s": ("GB/s", 1000.0), "PFLOPS": ("TFLOPS", 1000.0)}
 _SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n")
-_LIKE = 0.5
+_LIKE = 0.8
 _NAME = re.compile(r"^(?=.*[a-z])(?=.*\d)")
-_MIN_SHARED = 3
+_MIN_SHARED = 4
 
 
 class Statement(BaseModel):

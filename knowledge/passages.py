@@ -229,7 +229,7 @@ class PassageStore:
             provider=document.provider,
             as_of=document.as_of,
             passage_id=passage.passage_id,
-            url=document.url,
+            url=document.url or next((s["url"] for s in document.extra.get("sources", []) if s.get("url")), None),
             entry_id=document.extra.get("entry_id"),
             area=document.extra.get("area"),
             edition=document.edition,

@@ -37,6 +37,7 @@ def write(reading: Any, results: Any) -> Answer:
     parts += found
     if job and not about_the_last_answer:
         parts.append("\n".join(job))
+    parts += disagreements(results.hits, citations, lang) if found else []
     named = named_lines(results.links, lang)
     if named:
         parts.append("\n".join(f"- {line}" for line in named))
@@ -53,6 +54,21 @@ def write(reading: Any, results: Any) -> Answer:
         citations=citations.rows(),
         **({"picks": recommendation.picks} if recommendation is not None and "summarize" in reading.acts else {}),
     )
+
+
+def disagreements(hits: Sequence[Any], citations: Citations, lang: str) -> list[str]:
+    """Where two passages in the language of the answer give other values for one thing: both, with their dates."""
+    from knowledge.disagreement import find_disagreements
+
+    by_id = {hit.passage_id: hit for hit in hits}
+    lines = []
+    for one in find_disagreements([hit for hit in hits if hit.lang == lang], limit=1):
+        sides = []
+        for side in (one.first, one.second):
+            mark = citations.mark(by_id[side.passage_id], side.quote)
+            sides.append(f"{side.value} ({side.title}, {side.as_of or text('writing.unknown', lang)}) {mark}")
+        lines.append(f"**{text('writing.head.sources_disagree', lang)}**: " + " / ".join(sides))
+    return lines
 
 
 def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: bool = False) -> list[str]:
