@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +18,8 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from advisor.errors import Unavailable
 
+CALL_S = 15.0
+"""Seconds that one call of the database may take; a conversation is read or written in milliseconds."""
 WAIT_S = 5.0
 """Seconds that a turn waits for a connection before it ends with an error."""
 SETUP_LOCK = 7_263_011
@@ -31,12 +36,41 @@ def make_pool(url: str, size: int) -> ConnectionPool[Any]:
         timeout=WAIT_S,
         open=False,
         kwargs=options,
-        check=ConnectionPool.check_connection,
+        check=_check,
         reconnect_timeout=10,
         name="advisor",
     )
     pool.open(wait=False)
     return pool
+
+
+class CutOff:
+    """Ends a call that takes too long, by shutting the connection's socket: the call then fails as if the server had gone.
+
+    The driver has no limit of its own for a server that took the connection and says nothing.
+    """
+
+    def __init__(self, connection: Any, seconds: float):
+        self._connection = connection
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _cut(self) -> None:
+        with contextlib.suppress(OSError, Error), socket.socket(fileno=os.dup(self._connection.fileno())) as wire:
+            wire.shutdown(socket.SHUT_RDWR)
+
+    def cancel(self) -> None:
+        """The call ended in time."""
+        self._timer.cancel()
+
+
+def _check(connection: Any) -> None:
+    cut = CutOff(connection, WAIT_S - 1)
+    try:
+        ConnectionPool.check_connection(connection)
+    finally:
+        cut.cancel()
 
 
 @contextmanager
@@ -64,8 +98,14 @@ class SharedSaver(PostgresSaver):
     def _cursor(self, *, pipeline: bool = False) -> Iterator[Cursor[DictRow]]:
         with plain_errors():
             self._ensure_tables()
-            with super()._cursor(pipeline=pipeline) as cursor:
-                yield cursor
+            cut: CutOff | None = None
+            try:
+                with super()._cursor(pipeline=pipeline) as cursor:
+                    cut = CutOff(cursor.connection, CALL_S)
+                    yield cursor
+            finally:
+                if cut is not None:
+                    cut.cancel()
 
     def setup(self) -> None:
         """Make or bring up to date the tables; done by the first use as well."""

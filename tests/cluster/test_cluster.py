@@ -3,6 +3,8 @@
 import http.client
 import http.cookiejar
 import json
+import os
+import signal
 import threading
 import time
 import urllib.request
@@ -152,6 +154,18 @@ def test_without_chroma_the_words_are_searched_and_the_answer_says_so(cluster):
     finally:
         cluster.chroma.start()
         cluster.chroma.wait()
+    assert _wait(lambda: ask(web.url, WHY, _thread())["notes"] == [], 30)
+
+
+def test_a_chroma_that_hangs_costs_a_question_a_few_seconds_once(cluster):
+    web = cluster.web[0]
+    assert ask(web.url, WHY, _thread())["notes"] == []
+    os.killpg(cluster.chroma.pid, signal.SIGSTOP)
+    try:
+        assert ask(web.url, WHY, _thread(), timeout=60)["notes"] == ["lexical_only"]
+        assert ask(web.url, WHY, _thread(), timeout=60)["notes"] == ["lexical_only"]
+    finally:
+        os.killpg(cluster.chroma.pid, signal.SIGCONT)
     assert _wait(lambda: ask(web.url, WHY, _thread())["notes"] == [], 30)
 
 

@@ -111,6 +111,34 @@ def test_a_database_that_goes_away_is_named_in_one_line_and_comes_back(postgres,
     assert advisor.ask("and with NVLink only?", thread).workload.params_b == 7
 
 
+def _processes(pid):
+    from pathlib import Path
+
+    return [pid, *(int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
+def test_a_database_that_hangs_does_not_hang_the_conversation(postgres, built_home, monkeypatch):
+    import os
+    import signal
+
+    from advisor import postgres_saver
+
+    monkeypatch.setattr(postgres_saver, "CALL_S", 3.0)
+    monkeypatch.setattr(postgres_saver, "WAIT_S", 3.0)
+    advisor, thread = _advisor(built_home, postgres.url), _thread()
+    advisor.ask("Full fine-tune of a 7B model", thread)
+    stopped = _processes(postgres.pid)
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(Unavailable):
+            advisor.ask("and with NVLink only?", thread)
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    assert advisor.ask("and with NVLink only?", thread).workload.params_b == 7
+
+
 def test_a_start_without_the_database_is_made_good_later(built_home):
     url = f"postgresql://advisor:secret-word@127.0.0.1:{free_port()}/postgres"
     advisor = _advisor(built_home, url)
