@@ -18,8 +18,8 @@ def answer_text(answer: Answer) -> str:
     if answer.citations:
         lines.append("\n" + ("出典" if answer.lang == "ja" else "Sources"))
         for c in answer.citations:
-            where = c.url or c.source
-            lines.append(f"[{c.n}] {c.title} ({where}, {c.as_of})\n    “{c.quote}”")
+            origin = f"; from {c.url}" if c.url and c.url != c.source else ""
+            lines.append(f"[{c.n}] {c.title} ({c.source}, {c.as_of}{origin})\n    “{c.quote}”")
     return "\n".join(lines)
 
 

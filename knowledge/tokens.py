@@ -73,11 +73,13 @@ def _sudachi() -> tuple[Any, Any]:
     return _local.sudachi, sudachipy.SplitMode.A
 
 
-@lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    import snowballstemmer
+    """The stemmer of this thread: one keeps the word it works on in itself."""
+    if not hasattr(_local, "stemmer"):
+        import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+        _local.stemmer = snowballstemmer.stemmer("english")
+    return _local.stemmer
 
 
 @lru_cache(maxsize=100_000)

@@ -101,11 +101,25 @@ def soak(minutes: float, sessions: int, pause: float) -> int:
                     service.stop()
 
 
+def warm(web: list[Web], rounds: int = 3, at_once: int = 4) -> None:
+    """Ask every question of both processes, several at once: what a process loads once, and once a thread, is no growth."""
+
+    def ask_all(one: Web) -> None:
+        for _ in range(rounds):
+            thread = uuid.uuid4().hex
+            for question in QUESTIONS:
+                ask(one.url, question, thread, timeout=120)
+
+    places = [threading.Thread(target=ask_all, args=(one,)) for one in web for _ in range(at_once)]
+    for place in places:
+        place.start()
+    for place in places:
+        place.join()
+
+
 def watch(base: str, web: list[Web], minutes: float, sessions: int, pause: float) -> int:
     """Run the sessions and print the figures."""
-    for one in web:  # what every process loads once is not what a soak is about
-        for question in QUESTIONS:
-            ask(one.url, question, uuid.uuid4().hex)
+    warm(web)
     record, stop = Record(), threading.Event()
     places = [
         threading.Thread(target=session, args=(base, record, stop, pause, number), daemon=True)

@@ -110,3 +110,26 @@ def test_providers_are_concepts_in_both_scripts():
         match.concept for match in load_glossary().find(normalize("さくらインターネットと Google Cloud と CoreWeave"))
     }
     assert {"§provider-sakura", "§provider-gcp", "§provider-coreweave"} <= found
+
+
+def test_threads_do_not_disturb_each_other():
+    import threading
+
+    words = [
+        f"{a}{b}ization"
+        for a in ("contain", "normal", "serial", "general")
+        for b in ("er", "is", "or", "al", "an", "en")
+    ]
+    expected = [stem.__wrapped__(word) for word in words]
+    wrong = []
+
+    def work():
+        for _ in range(200):
+            wrong.extend(w for w, e in zip(words, expected, strict=True) if stem.__wrapped__(w) != e)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

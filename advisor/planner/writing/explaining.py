@@ -16,7 +16,7 @@ FIRST_CHARS_DEEP = 2200
 OTHERS = 2
 OTHERS_DEEP = 4
 OTHER_CHARS = 420
-NEAR_SHARE = 0.3
+NEAR_SHARE = 0.45
 """A further passage is heard where its title and best sentence take up this share of the question's words."""
 
 
