@@ -48,7 +48,11 @@ def recommend_call(reading: Reading) -> Call:
     constraints = reading.constraints.model_copy(update={"min_total_gpu_memory_gb": more_than_ran_out(reading)})
     fleet = fleet_size(reading)
     if fleet and not (constraints.gpu_count or constraints.min_gpus):
-        constraints = constraints.model_copy(update={"min_gpus": fleet, "max_gpus": constraints.max_gpus or 2 * fleet})
+        measured = measured_gpu(reading)
+        limits = {"gpu_count": fleet, "gpus_per_node": 1}
+        constraints = constraints.model_copy(
+            update={**limits, "gpus": constraints.gpus or ((measured,) if measured else ()), "sort": "price"}
+        )
     return (
         "recommend",
         {
@@ -68,6 +72,15 @@ def fleet_size(reading: Reading) -> int | None:
     """GPUs for the streams at the peak, at the capacity that the person measured; None where either is not said."""
     each, peak = capacity(reading), reading.workload.concurrency if reading.workload else None
     return -(-peak // max(1, int(each))) if each and peak and peak > each else None
+
+
+def measured_gpu(reading: Reading) -> str | None:
+    """The GPU on which the person measured, where just one is named before the measurement."""
+    at = next((q.start for q in reading.quantities if q.meaning == "capacity_per_gpu"), None)
+    if at is None:
+        return None
+    names = {m.gpu for m in (*reading.current, *reading.candidates, *reading.mentions.gpus) if m.gpu and m.known}
+    return names.pop() if len(names) == 1 else None
 
 
 def more_than_ran_out(reading: Reading) -> float | None:
@@ -93,7 +106,7 @@ def list_call(reading: Reading) -> Call:
 
 def size_calls(reading: Reading) -> list[Call]:
     """Check the machines that the question names against the job."""
-    if not is_sized(reading):
+    if not is_sized(reading) or fleet_size(reading):
         return []
     workload = reading.workload
     assert workload is not None

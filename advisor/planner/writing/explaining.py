@@ -17,7 +17,9 @@ OTHERS = 2
 OTHERS_DEEP = 4
 OTHER_CHARS = 420
 NEAR_SHARE = 0.45
-"""A further passage is heard where its title and best sentence take up this share of the question's words."""
+"""A further passage is heard where its title and best sentence take up this share of the question's words, ..."""
+NEAR_ENOUGH = 5.0
+"""... or this many of a long question's."""
 
 
 def write(reading: Any, results: Any) -> Answer:
@@ -132,7 +134,7 @@ def gist(hit: Any, query: Sequence[str], said: str) -> tuple[str, str] | None:
     if not prose:
         return None
     nearest = max(prose, key=lambda s: overlap(s, query))
-    if overlap(f"{hit.title} {nearest}", query) < NEAR_SHARE * max(1, len(set(query))):
+    if overlap(f"{hit.title} {nearest}", query) < min(NEAR_SHARE * max(1, len(set(query))), NEAR_ENOUGH):
         return None
     first = prose[0]
     if nearest == first or len(first) + len(nearest) > OTHER_CHARS:

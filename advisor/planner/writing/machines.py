@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.messages import text
-from advisor.planner.writing.figures import gpus, money, number, provider_label, table
+from advisor.planner.writing.figures import gpus, hours, money, number, provider_label, table
 
 INDEPENDENT = frozenset({"render", "batch_inference", "embeddings"})
 
@@ -22,18 +22,36 @@ def job_lines(recommendation: Any, lang: str) -> list[str]:
         if key:
             return [text(f"writing.links.{key}", lang), *[f"- {reason}" for reason in needs.reasons]]
     one_node = bool(picks) and all(p.nodes == 1 for p in picks) and needs.internode_rdma == "no"
-    lines = [text(f"writing.links.nvlink.{needs.nvlink}", lang)]
-    lines.append(text(f"writing.links.rdma.{'one_node' if one_node else needs.internode_rdma}", lang))
-    return ["  \n".join(lines), *[f"- {reason}" for reason in needs.reasons]]
+    mixed = needs.internode_rdma != "no" and any(p.nodes == 1 for p in picks)
+    rdma = "one_node" if one_node else "mixed" if mixed else needs.internode_rdma
+    lines = [text(f"writing.links.nvlink.{needs.nvlink}", lang), text(f"writing.links.rdma.{rdma}", lang)]
+    return [
+        "  \n".join(lines),
+        *[f"- {line}" for line in (*compute_line(recommendation.workload, lang), *needs.reasons)],
+    ]
 
 
-def assessed_lines(assessments: tuple[dict[str, Any], ...], lang: str) -> list[str]:
-    """Does the job fit the machines that the person named?"""
+TRAINING = frozenset({"full_ft", "pretrain", "continued_pretrain", "moe_train", "long_context_train"})
+
+
+def compute_line(workload: Any, lang: str) -> list[str]:
+    """The arithmetic of a training run whose tokens are known: 6 x active parameters x tokens."""
+    active = workload.active_params_b or workload.params_b
+    if workload.kind not in TRAINING or not workload.tokens or not active:
+        return []
+    flop = f"{6 * active * 1e9 * workload.tokens:.2g}".replace("e+", "e")
+    return [text("writing.compute", lang, params=number(active), tokens=number(workload.tokens / 1e9), flop=flop)]
+
+
+def assessed_lines(
+    assessments: tuple[dict[str, Any], ...], lang: str, *, ran_out: bool = False, deadline_hours: float | None = None
+) -> list[str]:
+    """Does the job fit the machines that the person named, and in time? `ran_out`: it ran out of memory there."""
     lines = []
     for found in assessments:
         if found.get("need_gb") is None:
             continue
-        key = "fits" if found["fits"] else "not"
+        key = "fits" if found["fits"] else "tight" if found["need_gb"] <= found["have_gb"] else "not"
         extra = (
             f" ({found['plan']})"
             if found.get("plan") and lang == "en"
@@ -50,8 +68,21 @@ def assessed_lines(assessments: tuple[dict[str, Any], ...], lang: str) -> list[s
                 have=number(found["have_gb"]),
                 extra=extra,
             )
+            + _time(found.get("hours"), deadline_hours, lang)
         )
+    if ran_out and any(found.get("fits") for found in assessments):
+        lines.append(text("writing.assess.ran_out", lang))
     return lines
+
+
+def _time(needed: float | None, deadline: float | None, lang: str) -> str:
+    """How long the job takes there, and whether that meets the deadline."""
+    if needed is None:
+        return ""
+    if deadline is None:
+        return " " + text("writing.assess.time", lang, time=hours(needed, lang))
+    key = "late" if needed > deadline else "close" if needed > 0.8 * deadline else "in_time"
+    return " " + text(f"writing.assess.{key}", lang, time=hours(needed, lang), deadline=hours(deadline, lang))
 
 
 def verdict(pick: Any, lang: str, fx: Any, role: str | None = None) -> str:

@@ -39,7 +39,9 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     if fleet:
         streams = {"peak": reading.workload.concurrency, "each": number(capacity(reading) or 1.0)}
         parts.append(text("writing.fleet", lang, gpus=fleet, **streams))
-    assessed = machines.assessed_lines(results.assessments, lang)
+    assessed = machines.assessed_lines(
+        results.assessments, lang, ran_out="oom" in reading.acts, deadline_hours=rec.workload.deadline_hours
+    )
     if assessed:
         parts.append("\n".join(f"- {line}" for line in assessed))
     if shown:
@@ -140,6 +142,12 @@ def _notes(shown: tuple[Pick, ...], rec: Any, reading: Any, lang: str, stale_day
             if p.total_usd_hour
         ]
         notes.append(text("writing.month", lang, items=text("writing.join", lang).join(items)))
+    month = reading.constraints.budget_usd_month
+    if month and shown[0].total_usd_hour:
+        n = number(month / shown[0].total_usd_hour)
+        notes.append(
+            text("writing.month.hours", lang, budget=money(month, reading.fx), type=shown[0].instance_type, n=n)
+        )
     if reading.fx:
         notes.append(text("writing.fx", lang, rate=reading.fx.rate, as_of=reading.fx.as_of))
     notes.append(age_note(shown, lang, stale_days))
