@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,15 @@ class DenseIndex:
         self._folder, self._url, self._token = folder, url, token
         self._client: Any = None
         self._collection: Any = None
+        self._opening = threading.RLock()
         self._deadline = Deadline() if url else None
 
     def _connect(self) -> Any:
+        """The client. One thread opens it: Chroma's registry of open folders is not made for two at once."""
+        with self._opening:
+            return self._open()
+
+    def _open(self) -> Any:
         if self._client is None:
             import chromadb
             from chromadb.config import Settings
@@ -64,6 +71,10 @@ class DenseIndex:
 
     def collection(self) -> Any:
         """The collection, made where it is absent. Never with Chroma's own embedding function."""
+        with self._opening:
+            return self._open_collection()
+
+    def _open_collection(self) -> Any:
         if self._collection is None:
             try:
                 self._collection = self._connect().get_or_create_collection(

@@ -78,18 +78,14 @@ def _contradiction(premise: Any, row: dict[str, Any], lang: str) -> str | None:
     if premise.relation != "has":
         return None
     name = row["name"]
+    if row["kind"] == "provider":
+        return _provider_contradiction(premise, row, lang)
     if premise.object == "nvlink":
         if row["kind"] == "gpu":
             if row["link"] == "amd":
                 return text("writing.premise.amd", lang, name=name)
             return text("writing.premise.no_nvlink", lang, name=name) if row["link"] == "none" else None
         return text("writing.premise.no_nvlink", lang, name=name) if row["offer"]["nvlink"] == "no" else None
-    if row["kind"] == "provider":
-        wrong = premise.object == "infiniband" and row["fabrics"] and "infiniband" not in row["fabrics"]
-        known = set(row["fabrics"]) & {"efa", "roce", "tcpx", "tcpxo"}
-        if wrong and known:
-            return text("writing.premise.provider_no_infiniband", lang, name=name, network=_fabrics(row, lang))
-        return None
     if row["kind"] != "type" or row["offer"]["internode_fabric"] == "unknown":
         return None
     from knowledge.offers import Offer
@@ -100,3 +96,11 @@ def _contradiction(premise: Any, row: dict[str, Any], lang: str) -> str | None:
     if premise.object == "rdma" and row["offer"]["internode_rdma"] == "no":
         return text("writing.premise.not_rdma", lang, name=name, network=words)
     return None
+
+
+def _provider_contradiction(premise: Any, row: dict[str, Any], lang: str) -> str | None:
+    """A provider's rows can contradict InfiniBand only: whether it has NVLink depends on the type."""
+    fabrics = set(row["fabrics"])
+    if premise.object != "infiniband" or "infiniband" in fabrics or not fabrics & {"efa", "roce", "tcpx", "tcpxo"}:
+        return None
+    return text("writing.premise.provider_no_infiniband", lang, name=row["name"], network=_fabrics(row, lang))
