@@ -42,6 +42,8 @@ class Result:
     comm_share: float | None = None
     ttft_s: float | None = None
     stream_tokens_per_s: float | None = None
+    split: int = 1
+    """GPUs that one replica of a served model is cut over; 1 where the replicas work for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +218,7 @@ def serve_on(
         comm_share=speed.comm_share,
         ttft_s=speed.ttft_s,
         stream_tokens_per_s=1.0 / speed.token_s,
+        split=tp * pp,
     )
 
 

@@ -1,18 +1,28 @@
-"""The same job without a link: slow-downs measured on the best machine that has it, re-planned for the slower link."""
+"""The same job without a link: slow-downs measured on the first machine shown that has it, re-planned for the slower link."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor.reasoning.candidates import Candidate, Result, Task, evaluate
 from advisor.reasoning.verdicts import slowdown
 from knowledge.offer_model import Offer
 
+REFERENCE = ("H100", "SXM", 80.0, 900.0)
+"""Card, form, GB and NVLink GB/s of the stated machine on which NVLink is judged where no candidate can have it."""
+REFERENCE_SIZES = ((2, 1), (4, 1), (8, 1), (8, 2), (8, 4), (8, 8), (8, 16), (8, 32))
+"""(GPUs a node, nodes) of the stated machine, tried in this order."""
+BRIDGED = frozenset({"PCIe", "NVL"})
+"""Forms whose NVLink is a bridge over a pair of cards."""
+
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Slow-downs, None where the link plays no part; and the results they were taken from."""
+    """Slow-downs, None where the link plays no part; and the results they were taken from.
+
+    `on` is the candidate that NVLink was judged on, or the stated reference machine where `stated` is true: no row to rent.
+    """
 
     nvlink: float | None = None
     rdma: float | None = None
@@ -23,6 +33,9 @@ class Links:
     with_net: Result | None = None
     without_net: Result | None = None
     measured: bool = False
+    stated: bool = False
+    independent: bool = False
+    """Each GPU works for itself."""
 
 
 def rate(result: Result | None) -> float | None:
@@ -30,39 +43,79 @@ def rate(result: Result | None) -> float | None:
     return None if result is None else result.pace
 
 
+def capable(candidate: Candidate) -> bool:
+    """Whether NVLink can join the GPUs: the offer says so, or the board has the connector."""
+    return candidate.offer.nvlink == "yes" or bool(candidate.gpu and candidate.gpu.nvlink_gb_s)
+
+
 def reference(candidates: Sequence[Candidate]) -> Candidate | None:
-    """The candidate on which links are judged: several GPUs joined by NVLink, fewest GPUs, then best price of the work."""
+    """The candidate that links are judged on: several GPUs that NVLink can join, fewest nodes, then best price of the work."""
     several = [c for c in candidates if c.offer.gpu_count > 1 and c.gpu is not None]
-    linked = [c for c in several if c.offer.nvlink == "yes"]
+    linked = [c for c in several if c.offer.nvlink == "yes"] or [c for c in several if capable(c)]
     return min(linked or several, key=lambda c: (c.nodes, c.price_of_work, c.offer.offer_id), default=None)
+
+
+def stated_reference(task: Task, like: Candidate) -> Candidate | None:
+    """The stated machine with as many GPUs a node as `like`, or with more until the job fits; None where none holds it."""
+    gpu_name, form, memory, link = REFERENCE
+    gpu = task.facts.gpu(gpu_name, form, memory)
+    if gpu is None:
+        return None
+    for count, nodes in REFERENCE_SIZES:
+        if count < min(like.offer.gpu_count, 8):
+            continue
+        offer = like.offer.model_copy(
+            update={
+                "gpu": gpu_name,
+                "gpu_variant": form,
+                "gpu_memory_gb": memory,
+                "gpu_count": float(count),
+                "nvlink": "yes",
+                "nvlink_gb_s_per_gpu": link,
+                "nvlink_domain_gpus": count,
+            }
+        )
+        result = evaluate(task, networked(offer), gpu, nodes)
+        if result is not None:
+            return replace(like, offer=offer, gpu=gpu, result=result)
+    return None
 
 
 def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
     """What NVLink and RDMA are worth to the job on the reference machine; nothing for one-GPU and independent work."""
     sizing = task.sizing
     if sizing.mode == "memory" or (sizing.workload.independent_jobs or 0) > 1:
-        return Links()
+        return Links(independent=True)
     on = reference(candidates)
     if on is None or all(c.gpus <= 1 for c in candidates):
         return Links()
-    offer = on.offer
-    if offer.nvlink != "yes" and on.gpu is not None and on.gpu.nvlink_gb_s:
-        offer = _linked(offer)
+    wide = max((c for c in candidates if c.nodes > 1), key=lambda c: c.offer.gpu_count, default=on)
+    stated = not capable(on)
+    if stated:
+        on = stated_reference(task, on) or on
+        stated = capable(on)
+    offer = on.offer if on.offer.nvlink == "yes" or not capable(on) else _linked(on.offer)
     with_link = evaluate(task, offer, on.gpu, on.nodes)
-    without = evaluate(task, offer, on.gpu, on.nodes, link=False)
-    nvlink = slowdown(rate(with_link), rate(without))
+    if sizing.mode == "serve" and with_link is not None and with_link.split == 1:
+        return Links(on=on, with_link=with_link, measured=True, stated=stated, independent=True)
+    known = capable(on)
+    without = evaluate(task, offer, on.gpu, on.nodes, link=False) if known else None
+    nvlink = slowdown(rate(with_link), rate(without)) if known else None
     if sizing.mode == "serve":
-        return Links(nvlink, None, on, with_link, without, measured=True)
-    nodes = on.nodes if on.nodes > 1 else 2
-    net_offer = networked(offer)
-    with_net = evaluate(task, net_offer, on.gpu, nodes)
-    without_net = evaluate(task, net_offer, on.gpu, nodes, net=False)
+        return Links(nvlink, None, on, with_link, without, measured=True, stated=stated)
+    nodes = wide.nodes if wide.nodes > 1 else 2
+    net_offer = networked(wide.offer if wide.nodes > 1 else offer)
+    card = wide.gpu if wide.nodes > 1 else on.gpu
+    with_net = evaluate(task, net_offer, card, nodes)
+    without_net = evaluate(task, net_offer, card, nodes, net=False)
     rdma = slowdown(rate(with_net), rate(without_net))
-    return Links(nvlink, rdma, on, with_link, without, nodes, with_net, without_net, measured=True)
+    return Links(nvlink, rdma, on, with_link, without, nodes, with_net, without_net, measured=True, stated=stated)
 
 
 def _linked(offer: Offer) -> Offer:
-    return offer.model_copy(update={"nvlink": "yes"})
+    """The offer with the NVLink of its board: all of the node, or pairs where it is a bridge."""
+    pairs = offer.gpu_variant in BRIDGED and offer.gpu_count > 2
+    return offer.model_copy(update={"nvlink": "partial" if pairs else "yes"})
 
 
 def networked(offer: Offer) -> Offer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from advisor.answer import Constraints, Lang, Needs, Pick, Workload
+from advisor.answer import Constraints, Lang, Needs, Pick, Verdict, Workload
 from advisor.errors import BadRequest
 from advisor.reasoning import picking, rows, trade, wording
 from advisor.reasoning.candidates import (
@@ -88,9 +88,10 @@ def recommend(
         return _infeasible(task, constraints, groups, pool, found, budget_problem, lang, limit)
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})
     chosen = picking.choose(spread, sizing, constraints, constraints.limit or limit)
-    links = link_worth(task, [c for _, c in chosen] or affordable) if not links.measured else links
+    shown_links = link_worth(task, [c for _, c in chosen])
+    links = shown_links if shown_links.measured else links
     picks = tuple(rows.pick(role, candidate, sizing, links, constraints, facts, lang) for role, candidate in chosen)
-    needs = _needs(sizing, fitting, [c for _, c in chosen], links, lang, facts)
+    needs = _needs(sizing, fitting, [c for _, c in chosen], links, lang, facts, constraints)
     return Recommendation(
         outcome="picks" if sizing.speed_modelled or sizing.mode != "memory" else "not_modelled",
         workload=sizing.workload,
@@ -123,25 +124,37 @@ def _needs(
     links: Links,
     lang: Lang,
     facts: Facts,
+    constraints: Constraints,
 ) -> Needs:
     """Needs of the job: memory and cards from the smallest machine that holds it, links and reasons for the rows shown."""
     if not holding:
-        return Needs(total_gpu_memory_gb=round(floor_gb(sizing), 1), reasons=wording.reasons(sizing, links, None, lang))
+        return Needs(total_gpu_memory_gb=round(floor_gb(sizing), 1), reasons=wording.reasons(sizing, links, (), lang))
     fewest = min(holding, key=lambda c: (c.gpus, c.usd_hour))
     each = least_gb(sizing, fewest, facts)
     total = each * max(1.0, fewest.gpus)
-    first = shown[0] if shown else fewest
+    shown = shown or [fewest]
+    nvlink = None if all(c.gpus <= 1 for c in shown) else links.nvlink
     rdma_slow = links.rdma if any(c.nodes > 1 for c in shown) else None
     return Needs(
         total_gpu_memory_gb=round(total, 1),
         min_gpu_memory_gb=round(each, 1),
         gpus_min=max(1, round(fewest.gpus)),
-        nvlink=verdict(links.nvlink),
+        nvlink=_capped(verdict(nvlink), shown[0]),
         internode_rdma=verdict(rdma_slow) if sizing.mode == "train" else "no",
-        reasons=wording.reasons(sizing, links, first, lang),
-        nvlink_slowdown=None if links.nvlink is None else round(links.nvlink, 3),
+        reasons=wording.reasons(sizing, links, shown, lang, asks_network=_asks_network(constraints)),
+        nvlink_slowdown=None if nvlink is None else round(nvlink, 3),
         rdma_slowdown=None if rdma_slow is None else round(rdma_slow, 3),
     )
+
+
+def _capped(worth: Verdict, first: Candidate) -> Verdict:
+    """A job whose first pick is one GPU does not need the link, however much it helps those who take several."""
+    return "helpful" if worth == "yes" and first.gpus <= 1 else worth
+
+
+def _asks_network(constraints: Constraints) -> bool:
+    """Whether the question is about several nodes or the network between them."""
+    return bool(constraints.internode or constraints.fabrics or (constraints.nodes or 0) > 1)
 
 
 NODE_GPUS = 8
@@ -157,7 +170,7 @@ def _needs_of_nothing(sizing: Sizing, required: dict[str, float], lang: Lang) ->
         gpus_min=None if gpus is None else round(gpus),
         nvlink="yes" if spread and (gpus or 0) > 1 else "no",
         internode_rdma="yes" if spread and sizing.mode == "train" and (gpus or 0) > NODE_GPUS else "no",
-        reasons=wording.reasons(sizing, Links(), None, lang),
+        reasons=wording.reasons(sizing, Links(), (), lang),
     )
 
 
@@ -212,7 +225,7 @@ def _infeasible(
     return Recommendation(
         outcome="infeasible",
         workload=sizing.workload,
-        needs=_needs(sizing, nearest_pool, nearest_pool[:3], links, lang, facts)
+        needs=_needs(sizing, nearest_pool, nearest_pool[:3], links, lang, facts, constraints)
         if nearest_pool
         else _needs_of_nothing(sizing, required, lang),
         assumptions=wording.assumptions(sizing, lang),

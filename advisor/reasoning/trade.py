@@ -29,23 +29,26 @@ def counterfactuals(
     if links.on is None or not chosen:
         return ()
     empty = Constraints()
-    if links.nvlink is not None and links.on.offer.gpu_count > 1:
+    if links.nvlink is not None and links.on.offer.gpu_count > 1 and any(c.gpus > 1 for _, c in chosen):
         on = links.on
         other = min(
             (
                 c
                 for c in candidates
-                if c.offer.nvlink in ("no", "unknown") and c.gpus >= on.gpus * 0.5 and c.offer.gpu_count > 1
+                if c.offer.nvlink in ("no", "unknown")
+                and c.gpus >= on.gpus * 0.5
+                and c.offer.gpu_count > 1
+                and not links.stated
             ),
             key=lambda c: (c.usd_hour, c.offer.offer_id),
             default=None,
         )
-        saved = round(on.usd_hour - other.usd_hour, 4) if other else None
+        saved = None if other is None else round(on.usd_hour - other.usd_hour, 4)
         out.append(
             Counterfactual.model_validate(
                 {
                     "question": say("counter.nvlink.question", lang),
-                    "with": pick("match", on, sizing, links, empty, facts, lang),
+                    "with": None if links.stated else pick("match", on, sizing, links, empty, facts, lang),
                     "without": pick("match", other, sizing, links, empty, facts, lang) if other else None,
                     "slowdown": round(links.nvlink, 3),
                     "price_difference_usd_hour": saved,
@@ -128,13 +131,13 @@ def flips(
         if 0.0 < gap < 0.6:
             lines.append(say("flip.price", lang, other=label(pool[second]), percent=gap, price=pool[second].usd_hour))
     if sizing.mode == "train" and sizing.job is not None:
-        if first.nodes == 1 and links.rdma is not None and verdict(links.rdma) == "yes":
-            lines.append(say("flip.nodes", lang, slowdown=times(links.rdma)))
         if first.hours is not None and not sizing.workload.deadline_hours:
             lines.append(say("flip.deadline", lang, hours=first.hours))
         card = first.offer.gpu_memory_gb
         if card and first.result.memory_gb > 0.6 * card:
             lines.append(say("flip.seq", lang, seq=sizing.job.seq_len * 2))
+        if all(c.nodes == 1 for _, c in chosen) and links.rdma is not None and verdict(links.rdma) == "yes":
+            lines.append(say("flip.nodes", lang, slowdown=times(links.rdma)))
     if sizing.mode == "serve" and sizing.streams:
         lines.append(say("flip.streams", lang, streams=capacity(sizing, first)))
     return tuple(lines)

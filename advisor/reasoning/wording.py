@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from advisor.answer import Lang
@@ -59,11 +60,13 @@ def pace(result: Result | None, lang: Lang) -> str:
     return "–"
 
 
-def reasons(sizing: Sizing, links: Links, fewest: Candidate | None, lang: Lang) -> tuple[str, ...]:
-    """Why the needs are what they are: memory first, then each link."""
+def reasons(
+    sizing: Sizing, links: Links, shown: Sequence[Candidate], lang: Lang, *, asks_network: bool = False
+) -> tuple[str, ...]:
+    """Why the needs are what they are: memory of the first row shown, then each link. Nothing fits where `shown` is empty."""
     lines: list[str] = []
-    if fewest is not None:
-        lines.append(memory_line(sizing, fewest, lang))
+    if shown:
+        lines.append(memory_line(sizing, shown[0], lang))
     shape = sizing.shape
     stated = sizing.workload.sharding
     if shape is not None and sizing.mode == "train" and stated in ("ddp", "zero1", "zero2"):
@@ -72,16 +75,34 @@ def reasons(sizing: Sizing, links: Links, fewest: Candidate | None, lang: Lang) 
     if shape is not None and shape.is_moe:
         lines.append(say("memory.moe", lang, total=shape.params / 1e9, active=shape.active / 1e9))
     if sizing.mode == "memory":
-        lines.append(say("link.independent", lang))
+        return (*lines, say("link.independent", lang))
+    if not shown:
         return tuple(lines)
-    if fewest is None:
-        return tuple(lines)
-    if links.nvlink is None or links.on is None:
-        lines.append(say("link.none", lang))
-        return tuple(lines)
+    alone = all(c.gpus <= 1 for c in shown)
+    if links.independent and not alone:
+        return (*lines, say("link.replicas" if sizing.mode == "serve" else "link.independent", lang))
+    lines += nvlink_lines(links, shown, lang)
+    if not alone:
+        lines += network_lines(sizing, links, shown, asks_network, lang)
+    return tuple(lines)
+
+
+def nvlink_lines(links: Links, shown: Sequence[Candidate], lang: Lang) -> list[str]:
+    """What NVLink does for the job, and on which machine that was judged."""
+    lines = []
     on = links.on
+    measured = links.nvlink is not None and on is not None
+    if shown[0].gpus <= 1:
+        if not measured:
+            return [say("link.none", lang)]
+        lines.append(say("link.alone", lang))
+    if on is None or links.nvlink is None:
+        return lines
     gpus = round(on.gpus)
     name = on.offer.gpu
+    if links.stated:
+        form = f"{on.offer.gpu} {on.offer.gpu_variant}"
+        lines.append(say("link.reference", lang, gpus=gpus, gpu=form))
     values = {
         "gpus": gpus,
         "gpu": name,
@@ -94,23 +115,32 @@ def reasons(sizing: Sizing, links: Links, fewest: Candidate | None, lang: Lang) 
         lines.append(say("link.nvlink_same", lang, **values))
     else:
         lines.append(say("link.nvlink", lang, slowdown=times(links.nvlink), **values))
-    if sizing.mode == "train" and links.rdma is not None and links.with_net is not None:
-        if fewest.nodes == 1:
-            lines.append(say("link.one_node", lang))
-        key = "link.rdma_same" if links.rdma < HELPFUL_FROM else "link.rdma"
-        extra = (
-            {}
-            if links.rdma < HELPFUL_FROM
-            else {
-                "slowdown": times(links.rdma),
-                "with_s": pace(links.with_net, lang),
-                "without_s": pace(links.without_net, lang),
-            }
+    return lines
+
+
+def network_lines(
+    sizing: Sizing, links: Links, shown: Sequence[Candidate], asks_network: bool, lang: Lang
+) -> list[str]:
+    """What the network between nodes does for the rows shown: nothing for one node, measured from the second on."""
+    several = [c for c in shown if c.nodes > 1]
+    lines = [] if several else [say("link.one_node", lang)]
+    if sizing.mode != "train" or links.rdma is None or links.with_net is None or not (several or asks_network):
+        return lines
+    if links.without_net is None:
+        measured = say("link.rdma_fits_not", lang, nodes=links.nodes)
+    elif links.rdma < HELPFUL_FROM:
+        measured = say("link.rdma_same", lang, nodes=links.nodes)
+    else:
+        measured = say(
+            "link.rdma",
+            lang,
+            nodes=links.nodes,
+            slowdown=times(links.rdma),
+            with_s=pace(links.with_net, lang),
+            without_s=pace(links.without_net, lang),
         )
-        lines.append(say(key, lang, nodes=links.nodes, **extra))
-    elif fewest.nodes == 1:
-        lines.append(say("link.one_node", lang))
-    return tuple(lines)
+    mixed = bool(several) and len(several) < len(shown)
+    return [*lines, say("link.mixed", lang, measured=measured) if mixed else measured]
 
 
 def times(slowdown: float) -> str:
