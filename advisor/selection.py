@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from knowledge.offers import Offer, OfferStore
 
 EVERYTHING = 100_000
+NODE_GPUS = 8
+"""GPUs of a usual node: more of them are several nodes, where nobody says how many."""
 LOOSENING = (
     ("max_price_usd_gpu_hour",),
     ("max_price_usd_hour",),
@@ -36,9 +38,10 @@ def offer_filter(constraints: Constraints, *, limit: int = EVERYTHING) -> OfferF
     per_node = c.gpus_per_node or (
         c.gpu_count // c.nodes if c.gpu_count and c.nodes and c.gpu_count % c.nodes == 0 else None
     )
-    exact = (
-        per_node if per_node else (c.gpu_count if c.gpu_count and c.nodes in (None, 1) and limit < EVERYTHING else None)
-    )
+    listed = limit < EVERYTHING
+    exact = per_node
+    if exact is None and listed and c.gpu_count and c.nodes in (None, 1):
+        exact = c.gpu_count if c.gpu_count <= NODE_GPUS else NODE_GPUS if c.gpu_count % NODE_GPUS == 0 else None
     sort = c.sort if c.sort in ("price", "price_gpu", "memory", "bandwidth") else "price_gpu"
     return OfferFilter(
         provider=c.providers,
@@ -53,6 +56,7 @@ def offer_filter(constraints: Constraints, *, limit: int = EVERYTHING) -> OfferF
         min_gpus=exact,
         max_gpus=exact,
         min_gpu_memory=c.min_gpu_memory_gb,
+        min_total_memory=c.min_total_gpu_memory_gb if listed else None,
         nvlink=bool(c.nvlink),
         rdma=c.internode is not None and limit < EVERYTHING,
         fabric=("infiniband",) if c.internode == "infiniband" else c.fabrics,
@@ -81,7 +85,8 @@ def recommend_from_store(
     def run(wanted: Constraints) -> Recommendation:
         rows = candidates(store, wanted)
         rows = [o for o in rows if runs_cuda(o)] if cuda_only else rows
-        placed = [o for o in rows if o.region != "unknown"]
+        anywhere = wanted.providers or wanted.sort in ("price", "price_gpu")
+        placed = rows if anywhere else [o for o in rows if o.region != "unknown"]
         found = recommend(workload, wanted, placed, facts=facts, lang=lang)
         if not found.picks and len(placed) < len(rows):
             found = recommend(workload, wanted, rows, facts=facts, lang=lang)

@@ -45,6 +45,8 @@ class Hit(BaseModel):
     entry_id: str | None = None
     area: str | None = None
     edition: str | None = None
+    asks: tuple[str, ...] = ()
+    """The questions that a guide entry answers, as people put them."""
 
 
 class SourceInfo(BaseModel):
@@ -233,6 +235,7 @@ class PassageStore:
             entry_id=document.extra.get("entry_id"),
             area=document.extra.get("area"),
             edition=document.edition,
+            asks=tuple(document.extra.get("asks", ())),
         )
 
     def get(self, passage_id: str) -> Hit | None:

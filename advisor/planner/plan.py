@@ -8,6 +8,8 @@ from advisor.planner.reading import Reading
 from advisor.selection import offer_filter
 
 Call = tuple[str, dict[str, Any]]
+EXPLAIN_K = 20
+"""Passages fetched for an explanation; the writer orders them by the questions that they answer."""
 LISTED = 400
 MAX_SIZED = 4
 MAX_NAMES = 8
@@ -27,7 +29,7 @@ def next_calls(reading: Reading) -> list[Call]:
         calls += size_calls(reading)
         calls += search_calls(reading, k=4)
     else:
-        calls += search_calls(reading, k=6)
+        calls += search_calls(reading, k=EXPLAIN_K)
         if is_sized(reading) and reading.turn > 1 and reading.acts & ABOUT_THE_JOB:
             calls.append(recommend_call(reading))
     names = named_hardware(reading)

@@ -69,6 +69,7 @@ def load_guide(path: Path) -> tuple[Document, list[Passage]]:
             "area": str(meta.get("area", "")),
             "question": str(meta.get("question") or heading),
             "sources": sources,
+            "asks": [str(meta.get("question") or heading), *map(str, meta.get("also") or [])],
             "context": " . ".join(context),
         },
     )

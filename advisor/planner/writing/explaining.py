@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from advisor.answer import Answer
@@ -11,11 +12,15 @@ from advisor.planner.writing import machines
 from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is_prose, overlap, sentences
 from advisor.planner.writing.links import corrections, named_lines
 
+RANK_STEP = 0.03
+"""What one place in the search's order weighs against the likeness of the questions."""
 FIRST_CHARS = 1100
 FIRST_CHARS_DEEP = 2200
 OTHERS = 2
 OTHERS_DEEP = 4
 OTHER_CHARS = 420
+SHORTEST = 15
+"""A sentence shorter than this, such as "No.", says nothing outside its passage."""
 NEAR_SHARE = 0.45
 """A further passage is heard where its title and best sentence take up this share of the question's words, ..."""
 NEAR_ENOUGH = 5.0
@@ -81,7 +86,7 @@ def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: b
     from knowledge.tokens import tokens
 
     query = tokens(reading.search_query or reading.text, stop=True)
-    ordered = order(hits, reading.answer_lang)
+    ordered = by_question(reading.search_query or reading.text, order(hits, reading.answer_lang))
     if not ordered:
         return []
     first = ordered[0]
@@ -99,6 +104,32 @@ def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: b
     if not citations.rows():
         parts[0] = f"{parts[0]}\n\n{citations.mark(first, blocks[0])}"
     return parts
+
+
+@lru_cache(maxsize=20_000)
+def _terms(words: str) -> frozenset[str]:
+    from knowledge.query import index_terms
+    from knowledge.tokens import STOP_EN
+
+    return frozenset(term for term in index_terms(words) if term not in STOP_EN)
+
+
+def asked_alike(query: str, asks: Sequence[str]) -> float:
+    """0 to 1: how nearly one of an entry's questions asks the same (F1 over normalized words and concepts)."""
+    mine = _terms(query)
+    best = 0.0
+    for ask in asks:
+        theirs = _terms(ask)
+        shared = len(mine & theirs)
+        if shared:
+            best = max(best, 2 * shared / (len(mine) + len(theirs)))
+    return best
+
+
+def by_question(query: str, hits: Sequence[Any]) -> list[Any]:
+    """The hits once more in order: their rank, and how nearly the entry's own questions are the one asked."""
+    scored = [(asked_alike(query, hit.asks) - RANK_STEP * place, -place, hit) for place, hit in enumerate(hits)]
+    return [hit for _, _, hit in sorted(scored, key=lambda one: (-one[0], -one[1]))]
 
 
 def order(hits: Sequence[Any], lang: str) -> list[Any]:
@@ -125,19 +156,15 @@ def others(ordered: Sequence[Any], query: Sequence[str], count: int) -> list[Any
 
 
 def gist(hit: Any, query: Sequence[str], said: str) -> tuple[str, str] | None:
-    """What a passage adds: its first sentence and, where it is another one, the sentence nearest to the question.
+    """What a further passage adds: its title, and its sentence nearest to the question.
 
     Returns (text, verbatim quote), or None where the passage has little to do with the question.
     """
     prose = [s for block in blocks_of(hit) if is_prose(block) for s in sentences(block)]
-    prose = [s for s in prose if s not in said and len(s) <= OTHER_CHARS]
+    prose = [s for s in prose if s not in said and SHORTEST <= len(s) <= OTHER_CHARS]
     if not prose:
         return None
     nearest = max(prose, key=lambda s: overlap(s, query))
     if overlap(f"{hit.title} {nearest}", query) < min(NEAR_SHARE * max(1, len(set(query))), NEAR_ENOUGH):
         return None
-    first = prose[0]
-    if nearest == first or len(first) + len(nearest) > OTHER_CHARS:
-        return (first, first) if nearest == first else (nearest, nearest)
-    glue = "" if first.endswith(("。", "！", "？")) else " "
-    return f"{first}{glue}{nearest}", nearest
+    return f"**{hit.title}**: {nearest}", nearest

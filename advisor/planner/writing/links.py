@@ -75,7 +75,7 @@ def corrections(premises: tuple[Any, ...], rows: tuple[Any, ...], lang: str) -> 
 
 
 def _contradiction(premise: Any, row: dict[str, Any], lang: str) -> str | None:
-    if premise.relation != "has":
+    if premise.relation != "has" or (premise.asked and premise.object == "nvlink" and row["kind"] == "gpu"):
         return None
     name = row["name"]
     if row["kind"] == "provider":

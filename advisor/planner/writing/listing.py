@@ -24,7 +24,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     citations = Citations()
     parts = corrections(reading.premises, results.links, lang)
     rows = page.offers if reading.constraints.spot else on_demand_first(page.offers)
-    picks = tuple(pick_of(offer, reading.constraints.nodes or 1) for offer in one_a_type(rows, SHOWN))
+    picks = tuple(pick_of(offer, nodes_of(offer, reading.constraints)) for offer in one_a_type(rows, SHOWN))
     picks = tuple(sorted(picks, key=lambda p: sort_key(p, reading.constraints.sort)))
     unknown = bool(reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types)
     alternatives: tuple[Pick, ...] = ()
@@ -58,9 +58,18 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         needs=asked_links(reading, picks, lang),
         picks=picks,
         alternatives=alternatives,
+        relaxed=results.loosened if alternatives else (),
         fx=reading.fx,
         citations=citations.rows(),
     )
+
+
+def nodes_of(offer: Any, constraints: Any) -> int:
+    """How many of this instance make the GPUs asked for; one where nobody asked for several."""
+    total = constraints.gpu_count
+    if constraints.nodes or not total or total <= offer.gpu_count or total % offer.gpu_count:
+        return constraints.nodes or 1
+    return int(total // offer.gpu_count)
 
 
 def asked_links(reading: Any, picks: tuple[Pick, ...], lang: str) -> Needs | None:

@@ -24,7 +24,9 @@ def job_lines(recommendation: Any, lang: str) -> list[str]:
     one_node = bool(picks) and all(p.nodes == 1 for p in picks) and needs.internode_rdma == "no"
     mixed = needs.internode_rdma != "no" and any(p.nodes == 1 for p in picks)
     rdma = "one_node" if one_node else "mixed" if mixed else needs.internode_rdma
-    lines = [text(f"writing.links.nvlink.{needs.nvlink}", lang), text(f"writing.links.rdma.{rdma}", lang)]
+    alone = bool(picks) and picks[0].total_gpus <= 1 and needs.nvlink != "no"
+    nvlink = f"writing.links.nvlink.{'alone.' if alone else ''}{needs.nvlink}"
+    lines = [text(nvlink, lang), text(f"writing.links.rdma.{rdma}", lang)]
     return [
         "  \n".join(lines),
         *[f"- {line}" for line in (*compute_line(recommendation.workload, lang), *needs.reasons)],

@@ -16,8 +16,12 @@ from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
 from advisor.planner.writing.short import questions_back
 
+ALIKE = 0.25
+"""Beside picks a guide is heard only where one of its questions is this near to the one asked."""
 BACKGROUND = 1
 BACKGROUND_DEEP = 3
+LABEL = 16
+"""Characters that tell two machines' names apart at the head of a line."""
 MONTH_ACTS = frozenset({"monthly"})
 
 
@@ -64,7 +68,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         needs=rec.needs,
         picks=rec.picks,
         alternatives=alternatives,
-        relaxed=rec.relaxed,
+        relaxed=(*rec.relaxed, *rec.loosened),
         counterfactual=next(iter(rec.counterfactuals), None),
         assumptions=rec.assumptions,
         fx=reading.fx,
@@ -94,12 +98,15 @@ def checks_before_renting(pick: Pick, lang: str) -> list[str]:
 
 def background(reading: Any, results: Any, citations: Citations, count: int) -> list[str]:
     """What the passages add to the picks: a sentence or two each, with the mark."""
-    from advisor.planner.writing.explaining import gist
+    from advisor.planner.writing.explaining import asked_alike, by_question, gist
     from knowledge.tokens import tokens
 
     query = tokens(reading.search_query or reading.text, stop=True)
     lines: list[str] = []
-    for hit in order(results.hits, reading.answer_lang)[:count]:
+    asked = reading.search_query or reading.text
+    for hit in by_question(asked, order(results.hits, reading.answer_lang))[:count]:
+        if hit.asks and asked_alike(asked, hit.asks) < ALIKE:
+            continue
         found = gist(hit, query, "\n".join(lines))
         if found:
             lines.append(f"- {found[0]} {citations.mark(hit, found[1])}")
@@ -125,7 +132,8 @@ def _no_match(rec: Any, reading: Any, results: Any, lang: str) -> list[str]:
 
 
 def _trade(rec: Any, reading: Any, lang: str) -> list[str]:
-    lines = [*rec.flips[:1], *rec.why_not_runner_up[:1]]
+    other = [line for line in rec.why_not_runner_up if not any(line[:LABEL] == flip[:LABEL] for flip in rec.flips[:1])]
+    lines = [*rec.flips[:1], *other[:1]]
     if deep(reading):
         lines = [*rec.flips, *rec.why_not_runner_up, text("writing.formula", lang, formula=rec.formula)]
     return [f"**{text('writing.head.trade', lang)}**\n" + "\n".join(f"- {line}" for line in lines)] if lines else []

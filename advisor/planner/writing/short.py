@@ -22,7 +22,10 @@ def clarify(reading: Any) -> Answer:
         return _answer(reading, "clarify", text("writing.thanks", lang))
     if "greeting" in reading.acts:
         return _answer(reading, "clarify", text("writing.greeting", lang))
-    items = questions_back(reading) or text("writing.clarify.default", lang)
+    asked = questions_back(reading)
+    if asked:
+        return _answer(reading, "clarify", text("writing.clarify.asked", lang, items=asked))
+    items = text("writing.clarify.default", lang)
     return _answer(reading, "clarify", text("writing.clarify", lang, items=items))
 
 
@@ -30,7 +33,7 @@ def questions_back(reading: Any) -> str:
     """The questions back as words, or an empty string."""
     lang = reading.answer_lang
     words = [text(f"reading.ask.{key}", lang) for key in reading.questions_back if f"reading.ask.{key}" in catalogue()]
-    return text("writing.join", lang).join(words)
+    return (" " if lang == "en" else "").join(words)
 
 
 def _answer(reading: Any, intent: Any, words: str) -> Answer:
