@@ -99,7 +99,7 @@ def merge_constraints(
     if added:
         fields = _places_together(values, fields)
     for name, value in fields.items():
-        if added and isinstance(value, tuple) and values.get(name):
+        if added and isinstance(value, tuple) and value and values.get(name) and not name.startswith("not_"):
             value = tuple(dict.fromkeys([*values[name], *value]))
         values[name] = value
     _settle(values, fields)

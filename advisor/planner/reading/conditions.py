@@ -63,6 +63,7 @@ def numbered_fields(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...])
 _CLEARING = {
     "clear_places": {"regions", "countries", "not_countries"},
     "clear_providers": {"providers", "not_providers"},
+    "other_providers": {"providers"},
     "clear_gpus": {"gpus", "gpu_variants", "not_gpus"},
     "clear_budget": {"budget_usd", "budget_usd_month", "max_price_usd_hour", "max_price_usd_gpu_hour"},
     "clear_count": {"gpu_count", "min_gpus", "max_gpus", "nodes", "max_nodes", "gpus_per_node"},

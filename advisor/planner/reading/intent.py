@@ -33,6 +33,8 @@ class Signals:
     """Money of any scope."""
     hourly_cap: bool = False
     """A price an hour, which is enough to list offers; a budget in all is not."""
+    link_wish: bool = False
+    """NVLink or RDMA is demanded, or no longer demanded."""
     changed: bool = False
     follows: bool = False
     pasted: bool = False
@@ -93,6 +95,10 @@ def guess(text: str, signals: Signals) -> Guess:
     if not acts & {"symptom", "ask", "tools"} and _asks_about_links(text, acts):
         acts.add("about_links")
         totals["explain"] = max(totals["explain"], _LINK_QUESTION)
+    if signals.link_wish and _states_link_wish(text, acts):
+        acts -= {"does_it", "about_links"}
+        totals["explain"] = 0.0
+        totals["picks"] = max(totals["picks"], _LINK_QUESTION)
     _weigh(totals, acts, signals)
     if signals.pasted:
         totals["troubleshoot"] += 4 if totals["picks"] < 4 else 1
@@ -103,6 +109,13 @@ def guess(text: str, signals: Signals) -> Guess:
     if intent == "picks" and (not _enough(signals, acts) or _says_little(text, signals, acts)):
         return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)
     return Guess(intent, frozenset(_finer(acts, intent, signals)), totals, relevance)
+
+
+def _states_link_wish(text: str, acts: set[str]) -> bool:
+    """Whether a link is demanded or let go as a statement ("InfiniBandで", "NVLinkなしでもいい") rather than asked about."""
+    explaining = acts & {"why", "difference", "what_is", "verify", "how", "summarize", "translate", "conditional"}
+    asking = any(says("question", s) for s in _SENTENCE.split(text[:_ASKED_CHARS]) if says("link_word", s))
+    return not explaining and not asking
 
 
 def _asks_about_links(text: str, acts: set[str]) -> bool:

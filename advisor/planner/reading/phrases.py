@@ -87,3 +87,13 @@ def negated(text: str, start: int, end: int) -> bool:
     return any(p.pattern.search(before) for p in table()["negation_before"]) or any(
         p.pattern.match(after) for p in table()["negation_after"]
     )
+
+
+def relaxed(text: str, start: int, end: int) -> bool:
+    """Whether the words around [start, end) say that it need no longer be so ("日本じゃなくてもいい", "need not be AWS")."""
+    return says("relaxed_after", text[end : end + 24]) or says("relaxed_before", text[max(0, start - 40) : start])
+
+
+def allowed(text: str, start: int, end: int) -> bool:
+    """Whether the words around [start, end) let it in again ("やっぱりAWSもOK", "AWS is fine after all")."""
+    return says("allowed_after", text[end : end + 24]) or says("allowed_before", text[max(0, start - 30) : start])

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
+from advisor.answer import Constraints
 from advisor.planner.reading.lexicon import Lexicon, Place
 from advisor.planner.reading.normalize import squash
-from advisor.planner.reading.phrases import negated, says
+from advisor.planner.reading.phrases import allowed, negated, relaxed, says
 
 _MOST_MENTIONS = 24
 _SHORT = 3
@@ -39,9 +40,17 @@ def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
             continue
         if len(key) <= _SHORT and key.isascii() and not _short_name(text, key, match, lexicon):
             continue
-        role = "excluded" if negated(text, match.start(), match.end()) else "wanted"
+        role = _role(text, match.start(), match.end())
         found.append(PlaceMention(place, match.group(0), match.start(), match.end(), role))
     return _asked(text, found)
+
+
+def _role(text: str, start: int, end: int) -> str:
+    if relaxed(text, start, end):
+        return "relaxed"
+    if negated(text, start, end):
+        return "excluded"
+    return "allowed" if allowed(text, start, end) else "wanted"
 
 
 def _short_name(text: str, key: str, match: re.Match[str], lexicon: Lexicon) -> bool:
@@ -77,12 +86,19 @@ def home_only(text: str) -> bool:
     return says("home_only", text)
 
 
-def place_fields(text: str, lexicon: Lexicon, lang: str) -> dict[str, tuple[str, ...]]:
-    """`regions`, `countries`, `not_countries` that the turn sets; fields it does not speak of are absent."""
+def place_fields(text: str, lexicon: Lexicon, lang: str, old: Constraints | None = None) -> dict[str, tuple[str, ...]]:
+    """`regions`, `countries`, `not_countries` that the turn sets; fields it does not speak of are absent.
+
+    A country of `old.not_countries` that is allowed again leaves them; a place no longer demanded sets the places free.
+    """
     mentions = read_places(text, lexicon)
-    wanted = [m.place for m in mentions if m.role == "wanted"]
+    banned = old.not_countries if old else ()
+    back = {m.place.code for m in mentions if m.role == "allowed"} & set(banned)
+    wanted = [m.place for m in mentions if m.role == "wanted" or (m.role == "allowed" and m.place.code not in back)]
     excluded = [m.place for m in mentions if m.role == "excluded"]
     fields: dict[str, tuple[str, ...]] = {}
+    if any(m.role == "relaxed" for m in mentions):
+        fields |= {"regions": (), "countries": ()}
     if home_only(text) and not wanted and lang == "ja":
         wanted = [Place("country", "JP", "JP")]
     narrow = [p for p in wanted if p.kind != "country"]
@@ -97,7 +113,8 @@ def place_fields(text: str, lexicon: Lexicon, lang: str) -> dict[str, tuple[str,
         fields["countries"], fields["regions"] = _unique(countries), ()
     if excluded:
         fields["not_countries"] = _unique([p.code for p in excluded if p.kind == "country"])
-    return {k: v for k, v in fields.items() if v or k != "not_countries"}
+    fields = {k: v for k, v in fields.items() if v or k != "not_countries"}
+    return {"not_countries": tuple(c for c in banned if c not in back), **fields} if back else fields
 
 
 def _unique(items: list[str]) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
+from advisor.answer import Constraints
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.normalize import squash
-from advisor.planner.reading.phrases import negated, says
+from advisor.planner.reading.phrases import allowed, negated, relaxed, says
 
 _INSTANCE = re.compile(
     r"(?<![a-z0-9.\-_])(?:"
@@ -28,7 +29,7 @@ _MOST_MENTIONS = 24
 
 @dataclass(frozen=True)
 class ProviderMention:
-    """A provider's id, and whether it is wanted, ruled out, or only in use."""
+    """A provider's id, and whether it is wanted, ruled out, allowed again, no longer demanded, or only in use."""
 
     provider: str
     text: str
@@ -56,6 +57,8 @@ def _as_provider(text: str, start: int, end: int) -> bool:
 
 
 def _role(text: str, match: re.Match[str]) -> str:
+    if relaxed(text, match.start(), match.end()):
+        return "relaxed"
     if negated(text, match.start(), match.end()):
         return "excluded"
     if says(
@@ -63,7 +66,7 @@ def _role(text: str, match: re.Match[str]) -> str:
         text[max(0, match.start() - 70) : match.start()] + "§" + text[match.end() : match.end() + 14],
     ):
         return "current"
-    return "wanted"
+    return "allowed" if allowed(text, match.start(), match.end()) else "wanted"
 
 
 def _spread(text: str, found: list[ProviderMention]) -> list[ProviderMention]:
@@ -79,12 +82,34 @@ def _spread(text: str, found: list[ProviderMention]) -> list[ProviderMention]:
     return out
 
 
-def provider_fields(mentions: list[ProviderMention]) -> dict[str, tuple[str, ...]]:
-    """`providers` and `not_providers` that the turn sets; absent where it names none."""
+def provider_fields(mentions: list[ProviderMention], old: Constraints | None = None) -> dict[str, tuple[str, ...]]:
+    """`providers` and `not_providers` that the turn sets; absent where it names none.
+
+    A provider that is allowed again ("やっぱりAWSもOK") leaves `old.not_providers`, or joins `old.providers`; one that is no
+    longer demanded ("AWSじゃなくてもいい") sets `providers` free.
+    """
+    old = old or Constraints()
+    mentions = [_plain(m, old) for m in mentions]
     wanted = tuple(dict.fromkeys(m.provider for m in mentions if m.role == "wanted"))
     excluded = tuple(dict.fromkeys(m.provider for m in mentions if m.role == "excluded"))
     fields = {"providers": tuple(p for p in wanted if p not in excluded), "not_providers": excluded}
-    return {name: value for name, value in fields.items() if value}
+    fields = {name: value for name, value in fields.items() if value}
+    back = {m.provider for m in mentions if m.role == "allowed"}
+    if back & set(old.not_providers):
+        left = tuple(p for p in old.not_providers if p not in back)
+        fields.setdefault("not_providers", left)
+    elif back and old.providers:
+        fields.setdefault("providers", tuple(dict.fromkeys([*old.providers, *sorted(back)])))
+    if any(m.role == "relaxed" for m in mentions):
+        fields.setdefault("providers", ())
+    return fields
+
+
+def _plain(mention: ProviderMention, old: Constraints) -> ProviderMention:
+    """ "AWS is fine" asks for it where nothing was said of providers before."""
+    if mention.role == "allowed" and not old.providers and mention.provider not in old.not_providers:
+        return replace(mention, role="wanted")
+    return mention
 
 
 def read_instance_types(text: str, lexicon: Lexicon) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -101,12 +101,15 @@ def _read(
     hard = gpu_fields(gpus)
     counts = count_fields(norm, gpus, lang) or bare_count(norm, before)
     money = read_money(norm, lexicon.rate, counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before))
-    places = place_fields(norm, lexicon, lang)
+    old = before.constraints if before else None
+    places = place_fields(norm, lexicon, lang, old)
+    of_providers = provider_fields(providers, old)
+    links = link_fields(norm)
     spot = False if says("spot_no", norm) else True if says("spot_yes", norm) else None
     sort = next((hit.value for hit in hits("sort", norm)), None)
     job_here = kind is not None or model is not None
     numbered = numbered_fields(numbers, gpus)
-    limits = bool(places or spot is not None or provider_fields(providers) or known_types)
+    limits = bool(places or spot is not None or of_providers or known_types)
     method = read_method(norm, kind or old_kind)
     signals = Signals(
         has_job=job_here,
@@ -116,8 +119,21 @@ def _read(
         hourly_cap=bool(money.fields.keys() & {"max_price_usd_hour", "max_price_usd_gpu_hour"}),
         changed=any(q.meaning in _CHANGING for q in numbers)
         or clears(norm)
-        or bool(kind or model or money.fields or places or spot is not None or sort or counts or method or wanted),
+        or bool(
+            kind
+            or model
+            or money.fields
+            or places
+            or of_providers
+            or links
+            or spot is not None
+            or sort
+            or counts
+            or method
+            or wanted
+        ),
         follows=before is not None,
+        link_wish=bool(links),
         pasted=log is not None,
         counted=bool(numbered or counts),
         numbers=len(numbers),
@@ -136,9 +152,9 @@ def _read(
     if guessed is not None and {"model", "params_b"} & sources.keys():
         sources |= {"model": "assumed", "params_b": "assumed"}
     workload, job_changes = merge_job(before, workload_fields, kind, sources, found, norm)
-    conditions: dict[str, Any] = {**provider_fields(providers), **places}
+    conditions: dict[str, Any] = {**of_providers, **places}
     if found.intent not in ("explain", "troubleshoot"):
-        conditions |= {**hard, **counts, **money.fields, **link_fields(norm), **numbered}
+        conditions |= {**hard, **counts, **money.fields, **links, **numbered}
         conditions |= {"spot": spot} if spot is not None else {}
         conditions |= {"sort": sort} if sort else {}
         conditions |= {"instance_types": known_types} if known_types else {}
