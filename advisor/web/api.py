@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
@@ -12,14 +14,41 @@ from advisor.errors import AdvisorError
 from advisor.web.chat import TURN, address_of
 from advisor.web.operations import CALLER, NAMES, Operations
 
+KEPT_SESSIONS = 64
+"""Sessions of programs that are kept. Gradio makes one for each call without a session's name, and would keep 10,000 of them."""
 GROUPS = {"ask": TURN, "diagnose": "diagnose", "search": "search"}
 
 
-def endpoint(operation: Callable[..., Any]) -> Callable[..., Any]:
+class ProgramSessions:
+    """Drops the server's memory of programs' sessions once they are not among the newest: no endpoint keeps state in them."""
+
+    def __init__(self, page: Any):
+        self._page = page
+        self._names: deque[str] = deque()
+        self._lock = threading.Lock()
+
+    def used(self, name: str | None) -> None:
+        """A program's call came with this session."""
+        holder = getattr(self._page, "state_holder", None)
+        if name is None or holder is None:
+            return
+        with self._lock:
+            if name in self._names:
+                self._names.remove(name)
+            self._names.append(name)
+            gone = [self._names.popleft() for _ in range(len(self._names) - KEPT_SESSIONS)]
+        with holder.lock:
+            for old in gone:
+                holder.session_data.pop(old, None)
+                holder.time_last_used.pop(old, None)
+
+
+def endpoint(operation: Callable[..., Any], sessions: ProgramSessions) -> Callable[..., Any]:
     """An operation as Gradio calls it: with the request first, and refusals as `gr.Error`."""
 
     def call(request: gr.Request, *args: Any, **kwargs: Any) -> Any:
         token = CALLER.set(address_of(request))
+        sessions.used(request.session_hash)
         try:
             return operation(*args, **kwargs)
         except AdvisorError as error:
@@ -40,9 +69,10 @@ def endpoint(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 def add_api(operations: Operations, settings: Any) -> None:
     """Register the endpoints in the open Blocks."""
+    sessions = ProgramSessions(gr.context.Context.root_block)
     for name in NAMES:
         gr.api(
-            endpoint(getattr(operations, name)),
+            endpoint(getattr(operations, name), sessions),
             api_name=name,
             concurrency_limit=settings.workers,
             concurrency_id=GROUPS.get(name, "offers"),
