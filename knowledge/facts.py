@@ -95,6 +95,19 @@ class ModelSpec(BaseModel):
     stated_shape: str | None = None
 
 
+class NativePrecision(BaseModel):
+    """The precision in which the weights of a model are published, where it is below 16 bits; `model` is a name or an alias."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    precision: Literal["fp8", "int8", "int4", "fp4"]
+    meaning: str
+    source: str
+    as_of: str
+    confidence: Literal["high", "medium", "low"]
+
+
 class Constant(BaseModel):
     """One physical constant of the models, with what it was chosen on."""
 
@@ -192,11 +205,13 @@ class Facts:
         models: Iterable[ModelSpec],
         fabrics: Iterable[FabricSpec],
         constants: Iterable[Constant],
+        native: Iterable[NativePrecision] = (),
     ) -> None:
         self.gpus = tuple(gpus)
         self.models = tuple(models)
         self.fabrics = {row.fabric: row for row in fabrics}
         self.constants = {row.name: row for row in constants}
+        self._native = {_key(row.model): row for row in native}
         self.values: dict[str, float] = {name: row.value for name, row in self.constants.items()}
         self._by_gpu: dict[str, list[GpuSpec]] = {}
         for spec in self.gpus:
@@ -228,6 +243,11 @@ class Facts:
             common = max(rows, key=lambda row: (row.confidence == "high", -row.memory_gb))
             rows = [row for row in rows if row.memory_gb == common.memory_gb]
         return min(rows, key=lambda row: (row.bf16_dense_tflops or row.fp16_dense_tflops or 0.0, row.memory_gb))
+
+    def native_precision(self, name: str, model: ModelSpec | None = None) -> NativePrecision | None:
+        """The precision that `name` is published in, or else the model that it was read as; None for 16 bits and unknown."""
+        own = self._native.get(_key(name.rsplit("/", 1)[-1]))
+        return own or (self._native.get(_key(model.name)) if model else None)
 
     def find_model(self, name: str) -> ModelSpec | None:
         """The model of that name or alias in either language, or a stated shape for a bare size ("7B", "30B-A3B").
@@ -342,4 +362,5 @@ def load_facts() -> Facts:
         models=(_model(row) for row in _rows("models.csv")),
         fabrics=(FabricSpec.model_validate(_present(row)) for row in _rows("fabrics.csv")),
         constants=(Constant.model_validate(_present(row)) for row in _rows("constants.csv")),
+        native=(NativePrecision.model_validate(_present(row)) for row in _rows("native_precision.csv")),
     )

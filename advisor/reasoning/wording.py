@@ -31,6 +31,8 @@ def assumptions(sizing: Sizing, lang: Lang) -> tuple[str, ...]:
         for name in ORDER
         if workload.sources.get(name) == "assumed" and getattr(workload, name) is not None
     ]
+    if workload.sources.get("precision") == "registry":
+        items.append(say("assume.native", lang, value=workload.precision, model=workload.model))
     if sizing.borrowed_shape:
         items.append(say("assume.shape", lang, value=sizing.borrowed_shape))
     if sizing.job is not None and sizing.job.method == "full" and workload.optimizer is None:

@@ -9,7 +9,7 @@ from advisor.answer import ValueSource, Workload
 from advisor.reasoning.fields import adapter_size
 from advisor.reasoning.job import Job, Method
 from advisor.reasoning.shape import Shape, shape_of
-from knowledge.facts import Facts, ModelSpec
+from knowledge.facts import Facts, ModelSpec, NativePrecision
 
 TRAINING = frozenset(
     {"full_ft", "lora", "qlora", "pretrain", "continued_pretrain", "rlhf", "moe_train", "long_context_train"}
@@ -76,8 +76,12 @@ def complete(workload: Workload, facts: Facts) -> Sizing:
         params = put("params_b", 7.0, "assumed")
     spec = model or facts.shape_for_size(params, _active(workload, params))
     shape = shape_of(spec, facts.shape_for_size(params, spec.active_params_b if model else _active(workload, params)))
-    fill = _serving if kind in SERVING else _training
-    return replace(fill(workload, values, sources, shape, model, put), borrowed_shape=spec.stated_shape)
+    if kind in SERVING:
+        native = facts.native_precision(workload.model, model) if workload.model else None
+        sizing = _serving(workload, values, sources, shape, model, put, native)
+    else:
+        sizing = _training(workload, values, sources, shape, model, put)
+    return replace(sizing, borrowed_shape=spec.stated_shape)
 
 
 def _active(workload: Workload, params: float) -> float | None:
@@ -125,8 +129,12 @@ def _serving(
     shape: Shape,
     model: ModelSpec | None,
     put: Any,
+    native: NativePrecision | None,
 ) -> Sizing:
-    put("precision", "bf16", "assumed")
+    if native is None:
+        put("precision", "bf16", "assumed")
+    else:
+        put("precision", native.precision, "registry")
     longest = (model.max_context if model else None) or 131072
     context = put("seq_len", min(8192, longest), "assumed")
     if workload.kind == "embeddings":
