@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 Role = Literal["cheapest", "fastest", "balanced", "match"]
 HOURS_A_MONTH = 730.0
+SOME_HOURS = 20.0
+"""Hours a month that a budget must pay for at the least where nobody said how long the machine runs."""
+ALWAYS_ON = frozenset({"inference", "moe_inference"})
+"""Services: they run all month."""
 TIGHT = 0.9
 """A card that even the smallest batch fills beyond this is left to those who ask for it."""
 SAME_CLASS = 1.25
@@ -91,28 +95,43 @@ def with_links(
     return pool
 
 
+def rental_hours(candidate: Candidate, sizing: Sizing) -> float | None:
+    """Hours that the machine is rented for: of the job where its work is known, else the time that was named for it."""
+    return candidate.hours if candidate.hours is not None else sizing.workload.deadline_hours
+
+
+def hours_a_month(candidate: Candidate, sizing: Sizing) -> float | None:
+    """Hours of one month that the machine is needed: all of them for a service; None where nobody said."""
+    hours = rental_hours(candidate, sizing)
+    if hours is not None:
+        return min(hours, HOURS_A_MONTH)
+    return HOURS_A_MONTH if sizing.workload.kind in ALWAYS_ON else None
+
+
 def within_budget(
-    candidates: Sequence[Candidate], constraints: Constraints
+    candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints
 ) -> tuple[list[Candidate], dict[str, float]]:
-    """(affordable candidates, what the cheapest would cost where none is)."""
+    """(affordable candidates, what the cheapest would cost where none is).
+
+    Where nobody said for how long, a row stays that the budget pays for some hours; the row says how many.
+    """
     pool = list(candidates)
     if not pool:
         return pool, {}
     if constraints.budget_usd is not None:
-        costs = [c.cost if c.cost is not None else c.usd_hour for c in pool]
+        costs = [c.usd_hour * (rental_hours(c, sizing) or 1.0) for c in pool]
         fine = [c for c, cost in zip(pool, costs, strict=True) if cost <= constraints.budget_usd]
         if not fine:
             return [], {"budget_usd": round(min(costs), 2)}
         pool = fine
     month = constraints.budget_usd_month
     if month is not None:
-        if month <= 0:
-            return [], {"budget_usd_month": round(min(c.usd_hour for c in pool) * HOURS_A_MONTH, 2)}
-        whole = [c for c in pool if c.usd_hour * HOURS_A_MONTH <= month]
-        some = [c for c in pool if c.usd_hour * 20 <= month]
-        if not (whole or some):
-            return [], {"budget_usd_month": round(min(c.usd_hour for c in pool) * HOURS_A_MONTH, 2)}
-        pool = whole or some
+        costs = [c.usd_hour * (hours_a_month(c, sizing) or HOURS_A_MONTH) for c in pool]
+        fine = [c for c, cost in zip(pool, costs, strict=True) if cost <= month]
+        some = [c for c in pool if hours_a_month(c, sizing) is None and c.usd_hour * SOME_HOURS <= month]
+        if month <= 0 or not (fine or some):
+            return [], {"budget_usd_month": round(min(costs), 2)}
+        pool = fine or some
     return pool, {}
 
 

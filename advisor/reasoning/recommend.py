@@ -83,7 +83,7 @@ def recommend(
     pool = picking.sensible(pool, sizing, constraints)
     links = link_worth(task, pool or fitting)
     pool = picking.with_links(pool, sizing, links, constraints)
-    affordable, budget_problem = picking.within_budget(pool, constraints)
+    affordable, budget_problem = picking.within_budget(pool, sizing, constraints)
     if not affordable:
         return _infeasible(task, constraints, groups, pool, found, budget_problem, lang, limit)
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from advisor.answer import Constraints, Estimate, Lang, Pick, Range
 from advisor.reasoning.candidates import Candidate
 from advisor.reasoning.counterfactuals import Links
-from advisor.reasoning.picking import HOURS_A_MONTH, Role
+from advisor.reasoning.picking import HOURS_A_MONTH, Role, hours_a_month, rental_hours
 from advisor.reasoning.wording import plan_words, say, span
 from advisor.reasoning.workload import Sizing
 from knowledge.facts import Facts
@@ -68,7 +68,7 @@ def pick(
         fabric_confidence=o.fabric_confidence,
         estimate=estimate,
         why=why(candidate, sizing, constraints, memory, lang),
-        caveats=caveats(candidate, sizing, memory, spread, lang),
+        caveats=caveats(candidate, sizing, constraints, memory, spread, lang),
     )
 
 
@@ -105,23 +105,37 @@ def why(
         )
     if candidate.hours is not None and candidate.cost is not None:
         lines.append(say("why.cost", lang, hours=span(candidate.hours, lang), cost=candidate.cost))
-    if constraints.budget_usd and candidate.cost is None:
-        lines.append(
-            say("why.budget", lang, budget=constraints.budget_usd, hours=constraints.budget_usd / candidate.usd_hour)
-        )
-    if constraints.budget_usd_month:
-        hours = min(HOURS_A_MONTH, constraints.budget_usd_month / candidate.usd_hour)
-        lines.append(say("why.month", lang, budget=constraints.budget_usd_month, hours=hours))
+    rented = rental_hours(candidate, sizing)
+    if constraints.budget_usd is not None and candidate.cost is None and rented is not None:
+        lines.append(say("why.rental", lang, hours=span(rented, lang), cost=rented * candidate.usd_hour))
+    if constraints.budget_usd_month and candidate.usd_hour * HOURS_A_MONTH <= constraints.budget_usd_month:
+        lines.append(say("why.month", lang, budget=constraints.budget_usd_month, hours=HOURS_A_MONTH))
     if o.nvlink == "yes" and o.gpu_count > 1 and o.nvlink_gb_s_per_gpu and sizing.mode != "memory":
         joined = o.nvlink_domain_gpus or round(o.gpu_count)
         lines.append(say("why.link", lang, gpus=joined, rate=o.nvlink_gb_s_per_gpu))
     return tuple(lines)
 
 
-def caveats(candidate: Candidate, sizing: Sizing, memory: float | None, spread: float, lang: Lang) -> tuple[str, ...]:
+def paid_hours(candidate: Candidate, sizing: Sizing, constraints: Constraints, lang: Lang) -> list[str]:
+    """How long the budget lasts on this row, where it does not pay for all of the time or nobody said how long it runs."""
+    lines = []
+    total, month = constraints.budget_usd, constraints.budget_usd_month
+    rented = rental_hours(candidate, sizing)
+    if total is not None and (rented is None or rented * candidate.usd_hour > total):
+        lines.append(say("caveat.budget_hours", lang, budget=total, hours=total / candidate.usd_hour))
+    if month is not None:
+        hours = month / candidate.usd_hour
+        if hours < (hours_a_month(candidate, sizing) or HOURS_A_MONTH):
+            lines.append(say("caveat.month_hours", lang, budget=month, hours=hours, month=HOURS_A_MONTH))
+    return lines
+
+
+def caveats(
+    candidate: Candidate, sizing: Sizing, constraints: Constraints, memory: float | None, spread: float, lang: Lang
+) -> tuple[str, ...]:
     """What to check before renting this row."""
     o, result = candidate.offer, candidate.result
-    lines = []
+    lines = paid_hours(candidate, sizing, constraints, lang)
     several = o.gpu_count > 1 and sizing.mode != "memory"
     if several and o.nvlink == "unknown":
         lines.append(say("caveat.nvlink_unknown", lang, type=o.instance_type))
