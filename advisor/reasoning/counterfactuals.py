@@ -100,6 +100,8 @@ def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
         return Links(on=on, with_link=with_link, measured=True, stated=stated, independent=True)
     known = capable(on)
     without = evaluate(task, offer, on.gpu, on.nodes, link=False) if known else None
+    if (rate(without) or 0.0) > (rate(with_link) or 0.0):  # who has the link need not use it
+        with_link = without
     nvlink = slowdown(rate(with_link), rate(without)) if known else None
     if sizing.mode == "serve":
         return Links(nvlink, None, on, with_link, without, measured=True, stated=stated)

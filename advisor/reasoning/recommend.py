@@ -99,7 +99,7 @@ def recommend(
         picks=picks,
         counterfactuals=trade.counterfactuals(sizing, chosen, affordable, links, facts, lang),
         assumptions=assumptions,
-        why_not_runner_up=trade.why_not(chosen, sizing, lang),
+        why_not_runner_up=trade.why_not(chosen, sizing, constraints, lang),
         flips=trade.flips(sizing, chosen, links, constraints, lang),
         formula=trade.formula(sizing, constraints, lang),
         charts=chart_series(task, chosen, affordable),

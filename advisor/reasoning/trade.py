@@ -93,21 +93,60 @@ def _counter_words(
     return say("counter.slower", lang, link=link, slowdown=times(slow))
 
 
-def why_not(chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, lang: Lang) -> tuple[str, ...]:
-    """Why the other rows are not first."""
+CLOSE = 0.05
+"""Differences up to this are within the error of the estimate and told as equal."""
+
+
+def compared(other: Candidate, first: Candidate, sizing: Sizing, lang: Lang) -> str:
+    """One line on a row that is not first: what it costs and how long it takes beside the first, and of what."""
+    name = label(other)
+    an_hour = other.usd_hour / first.usd_hour - 1.0
+    if sizing.mode == "memory":
+        if abs(an_hour) <= CLOSE:
+            return say("whynot.close_hour", lang, other=name)
+        return say(
+            "whynot.dearer_hour" if an_hour > 0 else "whynot.cheaper_hour", lang, other=name, percent=abs(an_hour)
+        )
+    work = other.price_of_work / first.price_of_work - 1.0
+    slower = duration(other) / duration(first)
+    if work > CLOSE:
+        return say("whynot.dearer", lang, other=name, percent=work)
+    if slower > 1.0 + CLOSE:
+        if work < -CLOSE:
+            return say("whynot.slower_cheaper", lang, other=name, factor=slower, percent=-work)
+        return say("whynot.slower", lang, other=name, factor=slower)
+    if work >= -CLOSE:
+        return say("whynot.close" if slower >= 1.0 - CLOSE else "whynot.faster", lang, other=name)
+    if an_hour > CLOSE:
+        return say("whynot.dearer_now", lang, other=name, hour=an_hour, percent=-work)
+    return say("whynot.cheaper", lang, other=name, percent=-work)
+
+
+def flip_row(
+    chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, constraints: Constraints
+) -> tuple[int, float] | None:
+    """(position of the row that would come first next, share by which its price must fall); None where none is near."""
+    if len(chosen) < 2 or sizing.mode == "memory" or constraints.sort is not None:
+        return None
+    score = scores([candidate for _, candidate in chosen])
+    second = min(range(1, len(chosen)), key=lambda i: score[i])
+    gap = 1.0 - score[0] / score[second]
+    return (second, gap) if CLOSE <= gap < 0.6 else None
+
+
+def why_not(
+    chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, constraints: Constraints, lang: Lang
+) -> tuple[str, ...]:
+    """Why the other rows are not first; the row that `flips` names is left to it, and no row is named twice."""
     if len(chosen) < 2:
         return ()
-    first = chosen[0][1]
+    flip = flip_row(chosen, sizing, constraints)
+    named = {label(chosen[0][1])} | ({label(chosen[flip[0]][1])} if flip else set())
     lines = []
     for _, other in chosen[1:]:
-        dearer = other.price_of_work / first.price_of_work - 1.0
-        slower = duration(other) / duration(first)
-        if dearer > 0.05:
-            lines.append(say("whynot.dearer", lang, other=label(other), percent=dearer))
-        elif slower > 1.05 and sizing.mode != "memory":
-            lines.append(say("whynot.slower", lang, other=label(other), factor=slower))
-        else:
-            lines.append(say("whynot.close", lang, other=label(other)))
+        if label(other) not in named:
+            named.add(label(other))
+            lines.append(compared(other, chosen[0][1], sizing, lang))
     return tuple(lines)
 
 
@@ -123,13 +162,10 @@ def flips(
         return ()
     lines = []
     first = chosen[0][1]
-    if len(chosen) > 1 and sizing.mode != "memory" and constraints.sort is None:
-        pool = [candidate for _, candidate in chosen]
-        score = scores(pool)
-        second = min(range(1, len(pool)), key=lambda i: score[i])
-        gap = 1.0 - score[0] / score[second]
-        if 0.0 < gap < 0.6:
-            lines.append(say("flip.price", lang, other=label(pool[second]), percent=gap, price=pool[second].usd_hour))
+    if flip := flip_row(chosen, sizing, constraints):
+        second = chosen[flip[0]][1]
+        if label(second) != label(first):
+            lines.append(say("flip.price", lang, other=label(second), percent=flip[1], price=second.usd_hour))
     if sizing.mode == "train" and sizing.job is not None:
         if first.hours is not None and not sizing.workload.deadline_hours:
             lines.append(say("flip.deadline", lang, hours=first.hours))
