@@ -14,6 +14,9 @@ from advisor.planner.writing.links import corrections, named_lines
 
 RANK_STEP = 0.03
 """What one place in the search's order weighs against the likeness of the questions."""
+UNASKED_PROVIDER = 0.35
+DISPUTE = 0.1
+NAMED_GPU = 0.1
 FIRST_CHARS = 1100
 FIRST_CHARS_DEEP = 2200
 OTHERS = 2
@@ -86,14 +89,15 @@ def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: b
     from knowledge.tokens import tokens
 
     query = tokens(reading.search_query or reading.text, stop=True)
-    ordered = by_question(reading.search_query or reading.text, order(hits, reading.answer_lang))
+    ordered = by_question(reading, order(hits, reading.answer_lang))
     if not ordered:
         return []
     first = ordered[0]
     blocks = best_blocks(first, query, FIRST_CHARS_DEEP if deep else FIRST_CHARS)
     if not blocks:
         return []
-    parts = [f"{blocks[0]} {citations.mark(first, blocks[0])}" if is_prose(blocks[0]) else blocks[0]]
+    lead = f"{blocks[0]} {citations.mark(first, blocks[0])}" if is_prose(blocks[0]) else blocks[0]
+    parts = [f"**{first.title}**", lead]
     parts += blocks[1:]
     said = "\n".join(blocks)
     for hit in others(ordered, query, OTHERS_DEEP if deep else OTHERS):
@@ -126,10 +130,27 @@ def asked_alike(query: str, asks: Sequence[str]) -> float:
     return best
 
 
-def by_question(query: str, hits: Sequence[Any]) -> list[Any]:
-    """The hits once more in order: their rank, and how nearly the entry's own questions are the one asked."""
-    scored = [(asked_alike(query, hit.asks) - RANK_STEP * place, -place, hit) for place, hit in enumerate(hits)]
-    return [hit for _, _, hit in sorted(scored, key=lambda one: (-one[0], -one[1]))]
+def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
+    """The hits once more in order: their rank, and how nearly the entry's own questions are the one asked.
+
+    An entry about a provider that nobody named, or about a dispute of sources, comes after the general ones; one whose title
+    has the GPU that was named, before them.
+    """
+    query = reading.search_query or reading.text
+    providers = set(reading.mentions.providers)
+    gpus = [m.gpu.lower() for m in reading.mentions.gpus if m.gpu]
+
+    def weight(place: int, hit: Any) -> float:
+        score = asked_alike(query, hit.asks) - RANK_STEP * place
+        if hit.area == "provider" and hit.provider not in providers:
+            score -= UNASKED_PROVIDER
+        if hit.area == "disagreement":
+            score -= DISPUTE
+        if any(gpu in hit.title.lower() for gpu in gpus):
+            score += NAMED_GPU
+        return score
+
+    return [hit for _, hit in sorted(enumerate(hits), key=lambda one: (-weight(*one), one[0]))]
 
 
 def order(hits: Sequence[Any], lang: str) -> list[Any]:

@@ -14,7 +14,7 @@ HOURS_A_MONTH = 730
 def usd(value: float | None, digits: int | None = None) -> str:
     """US dollars: cents below 1,000, whole dollars from there."""
     if value is None:
-        return "?"
+        return "–"
     if digits is None:
         digits = 2 if abs(value) < 1000 else 0
     return f"${value:,.{digits}f}"
@@ -23,7 +23,7 @@ def usd(value: float | None, digits: int | None = None) -> str:
 def yen(value_usd: float | None, fx: Fx) -> str:
     """Yen at the given rate, three or more significant digits."""
     if value_usd is None:
-        return "?"
+        return "–"
     amount = value_usd * fx.rate
     return f"¥{amount:,.0f}" if amount >= 100 else f"¥{amount:,.1f}"
 

@@ -104,7 +104,7 @@ def background(reading: Any, results: Any, citations: Citations, count: int) -> 
     query = tokens(reading.search_query or reading.text, stop=True)
     lines: list[str] = []
     asked = reading.search_query or reading.text
-    for hit in by_question(asked, order(results.hits, reading.answer_lang))[:count]:
+    for hit in by_question(reading, order(results.hits, reading.answer_lang))[:count]:
         if hit.asks and asked_alike(asked, hit.asks) < ALIKE:
             continue
         found = gist(hit, query, "\n".join(lines))
