@@ -58,9 +58,12 @@ class _Span:
     known: bool = True
 
 
-def read_gpus(text: str, lexicon: Lexicon) -> tuple[GpuMention, ...]:
-    """Every GPU mention of the normalised text in order, with counts, memory, board form and role."""
-    spans = _known(text, lexicon)
+def read_gpus(text: str, lexicon: Lexicon, machines: tuple[tuple[int, int], ...] = ()) -> tuple[GpuMention, ...]:
+    """Every GPU mention of the normalised text in order, with counts, memory, board form and role.
+
+    `machines` are places where a name stands for a cloud's machine family, such as GCP's A2.
+    """
+    spans = [s for s in _known(text, lexicon) if not any(a < s.end and s.start < b for a, b in machines)]
     spans += _misspelt(text, spans, lexicon)
     spans += _unknown(text, spans, lexicon)
     spans = sorted(spans, key=lambda span: span.start)[:_MOST_MENTIONS]

@@ -108,7 +108,7 @@ def guess(text: str, signals: Signals) -> Guess:
         intent = "explain"
     if intent == "picks" and (not _enough(signals, acts) or _says_little(text, signals, acts)):
         return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)
-    return Guess(intent, frozenset(_finer(acts, intent, signals)), totals, relevance)
+    return Guess(intent, frozenset(_finer(text, acts, intent, signals)), totals, relevance)
 
 
 def _states_link_wish(text: str, acts: set[str]) -> bool:
@@ -233,13 +233,15 @@ def _limited(items: Iterable[object], limit: int) -> Iterable[object]:
 
 _NAMES = {
     "rent_ask": "recommend", "list": "list", "choose": "compare", "difference": "compare", "why": "why", "verify": "verify",
-    "summarize": "summarize", "price_query": "price_query", "how": "more_detail", "ask": "diagnose",
+    "summarize": "summarize", "price_query": "price_query", "ask": "diagnose",
 }  # fmt: skip
 
 
-def _finer(acts: set[str], intent: Intent, signals: Signals) -> set[str]:
+def _finer(text: str, acts: set[str], intent: Intent, signals: Signals) -> set[str]:
     out = set(acts) | {_NAMES[act] for act in acts if act in _NAMES}
     out.add({"picks": "recommend", "explain": "explain", "troubleshoot": "diagnose"}.get(intent, intent))
+    if says("more_detail", text):
+        out.add("more_detail")
     if signals.follows:
         out.add("follow_up")
         if "sort_price" in acts and intent == "picks":

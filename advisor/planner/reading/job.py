@@ -24,6 +24,7 @@ _WHOLE = {
     "seq_len", "micro_batch", "global_batch_seqs", "concurrency", "tensor_parallel", "pipeline_parallel", "expert_parallel",
     "context_parallel", "lora_rank", "input_tokens", "output_tokens",
 }  # fmt: skip
+_GENERAL_KINDS = {"full_ft", "inference"}
 USERS_AT_ONCE = 0.1
 """Share of named users held to be waiting for an answer at one time, where no concurrency is stated."""
 
@@ -125,6 +126,19 @@ def merge_job(
         sources = {**sources, "kind": "assumed"}
     job, changed = merge_workload(old, fields, kind, sources)
     return job, changed
+
+
+def only_spoken_of(job: Workload | None, found: Guess, *, types_named: bool) -> bool:
+    """Whether a first turn merely touches training or serving and states no job of its own: no model, size, amount or method.
+
+    "What network does X use for training clusters?" and "p5 or ND H100 v5 for multi-node training?" ask of machines.
+    """
+    if job is None or job.kind not in _GENERAL_KINDS:
+        return False
+    stated = job.model_dump(exclude={"kind", "sources"}, exclude_none=True)
+    if any(value not in ((), False) for value in stated.values()):
+        return False
+    return found.intent in ("explain", "troubleshoot") or types_named
 
 
 def is_told(job: Workload) -> bool:

@@ -71,6 +71,8 @@ class Lexicon:
     """What a family's name alone stands for where people mostly mean one ("flux", "whisper"); an assumption, told as one."""
     instance_patterns: tuple[re.Pattern[str], ...] = ()
     """Patterns of the instance type names that the knowledge base has link facts for."""
+    machine_families: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """Types of a cloud's machine family, by cloud and family: ("aws", "p5"), ("gcp", "a3 mega"), ("gcp", "a3")."""
     instance_types: frozenset[str] = frozenset()
     """Names that an offers store is known to hold, lower case; may be empty."""
     rate: Rate | None = None
@@ -167,6 +169,7 @@ def load_lexicon() -> Lexicon:
             if row["model"] in by_name
         },
         instance_patterns=_instance_patterns(),
+        machine_families=_machine_families(),
         rate=_rate(),
         ordinary={kind: frozenset(names) for kind, names in ordinary.items()},
     )
@@ -201,6 +204,22 @@ def _places() -> dict[str, Place]:
 def _instance_patterns() -> tuple[re.Pattern[str], ...]:
     patterns = {row["instance_type"] for row in _rows(_KNOWLEDGE / "instance_links.csv")} - {"*", "", ".*"}
     return tuple(re.compile(pattern, re.IGNORECASE) for pattern in sorted(patterns) if not pattern.startswith("(?!"))
+
+
+def _machine_families() -> dict[tuple[str, str], tuple[str, ...]]:
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for row in _rows(_KNOWLEDGE / "instance_links.csv"):
+        name = re.sub(r"\(\?:[^()]*\)\?", "", row["instance_type"]).replace("\\.", ".").lower()
+        cloud = row["provider"]
+        if cloud not in ("aws", "gcp") or re.search(r"[*+\\()\[\]]", name):
+            continue
+        first, _, rest = name.partition("." if cloud == "aws" else "-")
+        keys = [first]
+        if cloud == "gcp" and (second := re.match(r"([a-z]+)gpu-", rest)):
+            keys.append(f"{first} {second.group(1)}")
+        for key in keys:
+            found.setdefault((cloud, key), {})[name] = None
+    return {key: tuple(names) for key, names in found.items()}
 
 
 def _rate() -> Rate | None:

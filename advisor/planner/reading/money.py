@@ -38,6 +38,16 @@ _FIELDS = {
     "month": "budget_usd_month",
     "total": "budget_usd",
 }
+_RATE = re.compile(
+    r"(?:為替(?:レート)?|レート|換算レート|1?ドル|\$1|1 ?usd|(?:1 |a )?(?:us )?dollar|usd ?/ ?jpy|exchange rate|fx)"
+    r"(?:は|が|を|で|=|:|≒|\s|/|of|at|is|to|=)*(?:約)?¥?(?P<a>\d{2,3}(?:\.\d{1,4})?)\s?(?:円|yen|jpy)?"
+    r"(?=\s?(?:円|yen|jpy|換算|で|と|$|[,.、。)?]))(?!\s?(?:円|yen|jpy)?(?:/|以下|以内|まで|未満|per|an? ))"
+    r"|¥?(?P<b>\d{2,3}(?:\.\d{1,4})?)\s?(?:円|yen|jpy|¥)?\s?(?:/|per|to the|to a|to 1|to one|a|for a|=)\s?(?:the |1 |one |us )?(?:ドル|dollar|usd|\$1?)(?![a-z0-9])"
+)
+_LOWEST_RATE, _HIGHEST_RATE = 50.0, 400.0
+"""Yen for a dollar; what lies outside is another number."""
+STATED = "stated in the question"
+"""Source of a rate that the person gave."""
 _MOST_AMOUNTS = 30
 HOURS_A_DAY = 24
 HOURS_A_MONTH = 730
@@ -59,18 +69,22 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
     """
     fields: dict[str, float] = {}
     read: list[Quantity] = []
-    fx: Fx | None = None
+    told = [m for m in _RATE.finditer(text) if _LOWEST_RATE <= _told(m) <= _HIGHEST_RATE]
+    if told:
+        rate = Rate(_told(told[0]), "", STATED)
+    fx = _fx(rate) if rate is not None and (told or says("yen", text)) else None
     for match in islice(_AMOUNT.finditer(text), _MOST_AMOUNTS):
         value, currency = _value(match)
         before = text[max(0, match.start() - 44) : match.start()]
         after = text[match.end() : match.end() + 34]
-        if value < 0 or _quoted(text, match, before, after):
+        if value < 0 or _quoted(text, match, before, after) or _is_rate(match, told):
+            continue
+        if match["n3"] and says("not_money_before", before):
             continue
         if currency == "jpy":
             if rate is None:
                 continue
             value /= rate.rate
-            fx = Fx(pair="USD/JPY", rate=rate.rate, as_of=rate.as_of, source=rate.source)
         scope = _scope(before, after, text)
         if scope == "day":
             scope, value = "hour", value / HOURS_A_DAY
@@ -109,6 +123,8 @@ def _quoted(text: str, match: re.Match[str], before: str, after: str) -> bool:
 
 def _scope(before: str, after: str, text: str) -> str:
     near = says
+    if near("per_card_before", before) and near("per_hour_after", after):
+        return "gpu_hour"
     if near("per_gpu_hour_after", after) or near("per_gpu_hour_before", before):
         return "gpu_hour"
     if near("per_hour_after", after) or near("per_hour_before", before):
@@ -131,3 +147,16 @@ def _hour_scope(value: float, text: str, gpu_count: int | None, names_gpu: bool)
     if gpu_count and gpu_count > 1:
         return "gpu_hour" if value / gpu_count < 0.35 else "hour"
     return "gpu_hour" if names_gpu and value <= 15 else "hour"
+
+
+def _told(match: re.Match[str]) -> float:
+    return float(match["a"] or match["b"])
+
+
+def _is_rate(match: re.Match[str], told: list[re.Match[str]]) -> bool:
+    """Whether an amount is part of a rate of exchange ("1ドル145円で計算", "at 145 yen per dollar")."""
+    return any(m.start() < match.end() and match.start() < m.end() for m in told)
+
+
+def _fx(rate: Rate) -> Fx:
+    return Fx(pair="USD/JPY", rate=rate.rate, as_of=rate.as_of, source=rate.source)

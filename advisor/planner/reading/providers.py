@@ -14,10 +14,18 @@ from advisor.planner.reading.phrases import allowed, negated, relaxed, says
 _INSTANCE = re.compile(
     r"(?<![a-z0-9.\-_])(?:"
     r"[a-z]{1,3}\d{1,2}[a-z]{0,4}(?:-[a-z]\d{3})?\.(?:\d{1,3}x?large|\d{1,3}x[a-z]{4,8}|metal(?:-\d+xl)?|micro|small|medium|nano|xlarge)"
-    r"|standard_[a-z]{1,4}\d[\w-]{1,30}"
-    r"|a[23469]\d?x?-(?:high|mega|ultra|edge|max)gpu-\d{1,2}g(?:-\w+)?|g[2-9]-standard-\d{1,3}|ct\d\w+-\w+-\d+t"
-    r"|(?:bm|vm)\.gpu[\w.-]{1,30}|gpu_\d{1,2}x_[a-z0-9_]{2,24}"
+    r"|standard_[a-z]{1,4}\d[a-z0-9_-]{1,30}|n[dcv]{1,2}\d{1,3}[a-z]{1,6}(?:_[a-z0-9]{1,16}){0,4}_v\d"
+    r"|a[23469]\d?x?-(?:high|mega|ultra|edge|max)gpu-\d{1,2}g(?:-[a-z0-9_]+)?|g[2-9]-standard-\d{1,3}|ct\d[a-z0-9_]+-[a-z0-9_]+-\d+t"
+    r"|(?:bm|vm)\.gpu[a-z0-9_.-]{1,30}|gpu_\d{1,2}x_[a-z0-9_]{2,24}"
     r")(?![a-z0-9])"
+)
+_AZURE_SHORT = re.compile(r"n[dcv]{1,2}\d")
+_FAMILY = re.compile(
+    r"(?<![a-z0-9.\-_])(?:(?P<aws>p[3-6][a-z]{0,3}|g[4-7][a-z]{0,3})"
+    r"|(?P<gcp>a[2-4]x?|g[24])(?:[ -](?P<sub>mega|ultra|high|edge|max)(?:gpu)?)?)(?![a-z0-9_.]|-[a-z0-9])"
+)
+_FAMILY_AFTER = re.compile(
+    r"\s?の?(?:インスタンス|マシン|シリーズ|ファミリー?|vm|instances?|machines?|series|family|nodes?)(?![a-z])"
 )
 _CLOUD_WORD = re.compile(
     r"(?<![a-z0-9])(?:on|at|from|via|through) ([a-z][a-z0-9]{3,18}(?:cloud|compute|pod|labs|stack|gpu|\.ai|\.io))(?![a-z0-9])"
@@ -118,11 +126,40 @@ def read_instance_types(text: str, lexicon: Lexicon) -> tuple[tuple[str, ...], t
     unknown: list[str] = []
     for match in _INSTANCE.finditer(text):
         name = match.group(0).rstrip(".-_")
+        name = f"standard_{name}" if _AZURE_SHORT.match(name) else name
         real = name in lexicon.instance_types or any(p.fullmatch(name) for p in lexicon.instance_patterns)
         target = known if real else unknown
         if name not in target:
             target.append(name)
     return tuple(known), tuple(unknown)
+
+
+def inside_type(text: str, at: int) -> bool:
+    """Whether a place of the text is inside an instance type's name ("Standard_ND96isr_H100_v5")."""
+    return any(m.start() <= at < m.end() for m in _INSTANCE.finditer(text))
+
+
+@dataclass(frozen=True)
+class FamilyMention:
+    """A cloud's machine family ("A3 Mega", "p5") with its types."""
+
+    start: int
+    end: int
+    types: tuple[str, ...]
+
+
+def read_families(text: str, lexicon: Lexicon, providers: list[ProviderMention]) -> list[FamilyMention]:
+    """Machine families, where the cloud is named, a second word makes it one ("A3 Mega"), or "instances" follows."""
+    named = {m.provider for m in providers if m.role != "excluded"}
+    found: list[FamilyMention] = []
+    for match in islice(_FAMILY.finditer(text), _MOST_MENTIONS):
+        cloud = "aws" if match.group("aws") else "gcp"
+        key = match.group("aws") or " ".join(filter(None, (match.group("gcp"), match.group("sub"))))
+        types = lexicon.machine_families.get((cloud, key), ())
+        said = cloud in named or match.group("sub") or _FAMILY_AFTER.match(text, match.end())
+        if types and said and not re.search(r"(?:nvidia|rtx|tesla)\s?$", text[: match.start()][-10:]):
+            found.append(FamilyMention(match.start(), match.end(), types))
+    return found
 
 
 def read_unknown_providers(text: str, lexicon: Lexicon) -> tuple[str, ...]:

@@ -99,7 +99,18 @@ def deadline_hours(text: str, numbers: tuple[Quantity, ...]) -> tuple[float, str
         return spans[0].value, spans[0].text
     if found := first("deadline", text):
         return float(found.value), found.text
+    if any(q.meaning in ("tokens", "images") for q in numbers) and not says("renting_span", text):
+        bare = _BARE_SPAN.search(text)
+        if bare is not None:
+            return float(bare.group("n")) * _HOURS[bare.group("u").rstrip("s")], bare.group(0).strip()
     return None
+
+
+_BARE_SPAN = re.compile(
+    r"(?:(?<=[、,。;.])|(?<=\s)|^)\s?(?:約|around |about )?(?P<n>\d{1,3})[ -]?"
+    r"(?P<u>時間|日間|日|週間|か月|ヶ月|ヵ月|カ月|ケ月|(?:hour|day|week|month)s?(?![a-z]))(?:で|くらい|ほど|程度)?\s?(?=[、,。;.]|$)"
+)
+""" "7Bを1000億トークン、3ヶ月": beside an amount to train on, a span that stands alone is the time there is."""
 
 
 def single_node(text: str) -> bool:

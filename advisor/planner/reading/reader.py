@@ -10,7 +10,15 @@ from advisor.planner.reading.conditions import bare_count, clears, merged_condit
 from advisor.planner.reading.gpus import read_gpus
 from advisor.planner.reading.hardware import count_fields, gpu_fields
 from advisor.planner.reading.intent import Signals, guess
-from advisor.planner.reading.job import NUMBER_FIELDS, family_default, is_told, job_fields, merge_job, same_family
+from advisor.planner.reading.job import (
+    NUMBER_FIELDS,
+    family_default,
+    is_told,
+    job_fields,
+    merge_job,
+    only_spoken_of,
+    same_family,
+)
 from advisor.planner.reading.lexicon import Lexicon, load_lexicon
 from advisor.planner.reading.links import link_fields, read_fabrics, read_premises
 from advisor.planner.reading.methods import read_engines, read_kind, read_method
@@ -21,7 +29,9 @@ from advisor.planner.reading.normalize import clip, normalize
 from advisor.planner.reading.phrases import hits, says
 from advisor.planner.reading.places import place_fields, read_places
 from advisor.planner.reading.providers import (
+    inside_type,
     provider_fields,
+    read_families,
     read_instance_types,
     read_providers,
     read_unknown_providers,
@@ -82,12 +92,16 @@ def _empty(text: str, previous: Reading | None) -> Reading:
 def _read(
     text: str, norm: str, log: str | None, lang: Any, before: Reading | None, lexicon: Lexicon, turn: int
 ) -> Reading:
-    gpus = read_gpus(norm, lexicon)
+    providers = read_providers(norm, lexicon)
+    families = read_families(norm, lexicon, providers)
+    gpus = read_gpus(norm, lexicon, tuple((f.start, f.end) for f in families))
     models = read_models(norm, lexicon)
     model = job_model(norm, models, before is not None)
     numbers = read_numbers(norm)
-    providers = read_providers(norm, lexicon)
     known_types, unknown_types = read_instance_types(norm, lexicon)
+    known_types = tuple(dict.fromkeys([*known_types, *(t for f in families for t in f.types)]))
+    if len(known_types) + len(unknown_types) > 1:
+        gpus = tuple(g.model_copy(update={"role": "topic"}) if inside_type(norm, g.start) else g for g in gpus)
     fabrics = read_fabrics(norm)
     engines = read_engines(norm)
     wanted = [g for g in gpus if g.role == "wanted"]
@@ -152,6 +166,8 @@ def _read(
     if guessed is not None and {"model", "params_b"} & sources.keys():
         sources |= {"model": "assumed", "params_b": "assumed"}
     workload, job_changes = merge_job(before, workload_fields, kind, sources, found, norm)
+    if before is None and only_spoken_of(workload, found, types_named=bool(known_types or unknown_types)):
+        workload, job_changes = None, []
     conditions: dict[str, Any] = {**of_providers, **places}
     if found.intent not in ("explain", "troubleshoot"):
         conditions |= {**hard, **counts, **money.fields, **links, **numbered}
@@ -162,6 +178,8 @@ def _read(
     constraints, changes = merged_conditions(before, norm, found, conditions, job_changed=job_changed)
     if "list" in found.acts and workload is not None and is_told(workload) and not says("explicit_list", norm):
         found = replace(found, acts=found.acts - {"list"})
+    if says("monthly", norm):
+        found = replace(found, acts=found.acts | {"monthly"})
     answer_lang = language.asked_for(norm) or ("en" if lang == "en" else "ja")
     gpus = _by_intent(gpus, found.intent)
     current = tuple(g for g in gpus if g.role == "current")
