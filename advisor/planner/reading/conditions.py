@@ -8,19 +8,28 @@ from typing import Any
 from advisor.answer import Constraints
 from advisor.planner.reading.changes import merge_constraints
 from advisor.planner.reading.intent import Guess
+from advisor.planner.reading.lexicon import Rate
+from advisor.planner.reading.money import STATED
 from advisor.planner.reading.phrases import says
 from advisor.planner.reading.result import GpuMention, Quantity, Reading
 
 _BARE_COUNT = re.compile(
-    r"^\W*(?:ok|and|or|so|then|what about|how about|what if|with|make it|じゃあ|では)?,?\s*(\d{1,5})"
-    r"(?:\s?(?:instead|then|だと|なら|にしたら|にして))?[\s?.!。]*$"
+    r"^\W*(?:ok|and|or|so|then|what about|how about|what if|with|make it|what would|for|じゃあ|では|なら)?,?\s*(\d{1,5})"
+    r"\s?(?P<unit>枚|基|台|ノード|x(?![a-z0-9])|gpus?|cards?|nodes?|machines?)?(?:を|で|に|の|は)?"
+    r"(?:\s?(?:instead|then|of them|cost|だと|なら|だったら|の場合|場合|にしたら|にして|する|した|と|は|どう|いくら|料金|価格|月額|合計|で|です|でしょう|ください|お願い|します|か))*[\s?.!。、]*$"
 )
+_MACHINES = ("台", "ノード", "node", "nodes", "machine", "machines")
 
 
 def bare_count(norm: str, before: Reading | None) -> dict[str, int]:
-    """ "128 instead" after a number of GPUs is another number of GPUs."""
+    """ "128 instead" after a number of GPUs is another number of GPUs; so is "2枚なら?", after any turn about GPUs."""
     match = _BARE_COUNT.match(norm)
-    if match is None or before is None or before.constraints.gpu_count is None or int(match.group(1)) < 1:
+    if match is None or before is None or int(match.group(1)) < 1:
+        return {}
+    unit, old = match.group("unit"), before.constraints
+    if unit in _MACHINES:
+        return {"nodes": int(match.group(1))} if old.gpu_count or old.gpus or old.instance_types else {}
+    if old.gpu_count is None and not (unit and (old.gpus or old.instance_types)):
         return {}
     return {"gpu_count": int(match.group(1))}
 
@@ -32,6 +41,13 @@ def usual_money(before: Reading | None) -> str | None:
     names = ("max_price_usd_gpu_hour", "max_price_usd_hour", "budget_usd_month", "budget_usd")
     present = [name for name in names if getattr(before.constraints, name) is not None]
     return present[0] if len(present) == 1 else None
+
+
+def rate_in_use(rate: Rate | None, before: Reading | None) -> Rate | None:
+    """The rate that the person told in an earlier turn, else the lexicon's."""
+    if before is not None and before.fx is not None and before.fx.source == STATED:
+        return Rate(before.fx.rate, before.fx.as_of, before.fx.source)
+    return rate
 
 
 MEMORY_CLASS = 1.2

@@ -23,7 +23,7 @@ _BEFORE = re.compile(
     r"(?<![\d.$¥a-z-])(\d{1,5})\s{0,2}(?:x|\*|枚の|基の|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
 )
 _AFTER = re.compile(
-    r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?[がをはのも]?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:枚|基|gpus?(?![a-z])|cards?(?![a-z]))"
+    r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?[がをはのも]?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:枚|基|gpus?(?![a-z])|cards?(?![a-z])|x(?=\s?(?:$|[,.、。)?!]|on |in |at |from |with |for |cheap|と|で|を|の)))"
     r"|[がをはの]?\s?(\d{1,4})\s?(台|ノード|nodes?(?![a-z])|機))"
 )
 _NODES_AFTER = re.compile(

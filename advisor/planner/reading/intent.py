@@ -40,6 +40,8 @@ class Signals:
     pasted: bool = False
     counted: bool = False
     """A number of GPUs or machines, or a card's memory, is demanded."""
+    memory: bool = False
+    """A size of card memory, or of all cards together, is demanded."""
     numbers: int = 0
     """Quantities read."""
     names: int = 0
@@ -85,12 +87,15 @@ def guess(text: str, signals: Signals) -> Guess:
     if says("off_topic", text) and not _clearly_on_topic(signals, totals):
         return Guess("refuse", frozenset({"off_topic"}), totals, min(relevance, 0.2))
     if relevance <= 0.1 and not signals.follows:
-        vague = len(text) <= _WORD_OR_TWO or says("vague", text)
+        vague = len(text) <= _WORD_OR_TWO or says("vague", text) or _asks_of_nothing(text)
         return Guess(
             "clarify" if vague else "refuse", frozenset(acts | {"vague" if vague else "off_topic"}), totals, relevance
         )
     if "summarize" in acts and not signals.follows and signals.has_job:
         acts.discard("summarize")
+        totals["explain"] -= _SUMMARIZE
+    if "translate" in acts and not signals.follows and (signals.names or signals.has_job or signals.counted):
+        acts.discard("translate")
         totals["explain"] -= _SUMMARIZE
     if not acts & {"symptom", "ask", "tools"} and _asks_about_links(text, acts):
         acts.add("about_links")
@@ -109,6 +114,19 @@ def guess(text: str, signals: Signals) -> Guess:
     if intent == "picks" and (not _enough(signals, acts) or _says_little(text, signals, acts)):
         return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)
     return Guess(intent, frozenset(_finer(text, acts, intent, signals)), totals, relevance)
+
+
+def _asks_of_nothing(text: str) -> bool:
+    """A short wish for a recommendation or a price with no word of what it is about ("cheap one", "おすすめ教えて")."""
+    if len(text) > _SMALL_TALK:
+        return False
+    found = list(hits("act", text))
+    if not any(hit.value.startswith("picks:") for hit in found):
+        return False
+    left = list(text)
+    for hit in [*found, *hits("filler", text)]:
+        left[hit.start : hit.end] = " " * (hit.end - hit.start)
+    return not re.search(r"[a-z]{2,}|[\u4e00-\u9fff\u30a1-\u30fa]|[\u3041-\u3096]{7,}", "".join(left))
 
 
 def _states_link_wish(text: str, acts: set[str]) -> bool:
@@ -217,6 +235,7 @@ def relevance_of(text: str, signals: Signals) -> float:
         0.25 * words
         + 0.4 * min(2, signals.names)
         + 0.4 * signals.has_job
+        + 0.4 * signals.memory
         + 0.3 * signals.price_cap
         + 0.3 * signals.has_hardware
         + 0.5 * signals.pasted

@@ -73,6 +73,8 @@ class Lexicon:
     """Patterns of the instance type names that the knowledge base has link facts for."""
     machine_families: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Types of a cloud's machine family, by cloud and family: ("aws", "p5"), ("gcp", "a3 mega"), ("gcp", "a3")."""
+    home_providers: tuple[str, ...] = ()
+    """Providers that are based in Japan."""
     instance_types: frozenset[str] = frozenset()
     """Names that an offers store is known to hold, lower case; may be empty."""
     rate: Rate | None = None
@@ -169,6 +171,7 @@ def load_lexicon() -> Lexicon:
             if row["model"] in by_name
         },
         instance_patterns=_instance_patterns(),
+        home_providers=tuple(row["provider"] for row in _rows(_KNOWLEDGE / "providers.csv") if row["country"] == "JP"),
         machine_families=_machine_families(),
         rate=_rate(),
         ordinary={kind: frozenset(names) for kind, names in ordinary.items()},

@@ -29,6 +29,7 @@ _GLUED = re.compile(r"(?<![a-z0-9])([abhv][1-3]00)(\d{1,2}(?:枚|基|台)|(?:40|
 _TOO_LONG = re.compile(r"\d{16,}|(\S)\1{60,}")
 """Digits that are no number a person means, and one mark held down: they carry nothing and slow every pattern."""
 _SPACES = re.compile(r"[^\S\n]{1,}")
+_KANA_COUNT = re.compile(r"(?<=\d)\s?(?:まい(?![\u3041-\u3096])|まい(?=で|の|と|を|だと|なら|くらい|ほど|いり|ほし|かり)|マイ(?![\u30a1-\u30fa]))")
 
 _DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")}
 _UNITS = {"十": 10, "百": 100, "千": 1000}
@@ -75,6 +76,7 @@ def normalize(text: str) -> str:
         ),
         text,
     )
+    text = _KANA_COUNT.sub("枚", text)
     text = _GIGS.sub(r"\1gb", text)
     text = _TEN_THOUSANDS.sub(lambda m: str(int(m.group(1)) * 10_000), text)
     text = _GLUED.sub(r"\1 \2", text)

@@ -9,7 +9,7 @@ from itertools import islice
 from advisor.answer import Constraints
 from advisor.planner.reading.lexicon import Lexicon, Place
 from advisor.planner.reading.normalize import squash
-from advisor.planner.reading.phrases import allowed, negated, relaxed, says
+from advisor.planner.reading.phrases import allowed, hits, negated, relaxed, says
 
 _MOST_MENTIONS = 24
 _SHORT = 3
@@ -29,12 +29,15 @@ class PlaceMention:
 def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
     """Every place of the normalised text, in order. A language or a nationality ("Japanese corpus") is no place."""
     found: list[PlaceMention] = []
+    spoken = [(hit.start, hit.end) for hit in hits("answer_language", text)]
     for match in islice(lexicon.place_pattern.finditer(text), _MOST_MENTIONS):
         key = squash(match.group(0))
         place = lexicon.places.get(match.group(0)) or lexicon.places.get(key)
         if place is None or (
             key in lexicon.ordinary.get("place", ()) and not _placed(text, match.start(), match.end())
         ):
+            continue
+        if any(a <= match.start() < b for a, b in spoken):
             continue
         if says("not_a_place_after", text[match.end() : match.end() + 14]):
             continue

@@ -73,8 +73,19 @@ def _role(text: str, match: re.Match[str]) -> str:
         "provider_current",
         text[max(0, match.start() - 70) : match.start()] + "§" + text[match.end() : match.end() + 14],
     ):
-        return "current"
+        return "wanted" if _stays(text, match) else "current"
     return "allowed" if allowed(text, match.start(), match.end()) else "wanted"
+
+
+def _stays(text: str, match: re.Match[str]) -> bool:
+    """ "I'm on Azure" wants Azure, unless the turn speaks of leaving it."""
+    before = text[max(0, match.start() - 40) : match.start()] + "§"
+    return says("provider_stays", before) and not says("moving", text)
+
+
+def home_providers(text: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """Providers of Japan where the turn asks for those alone ("国内事業者だけで"); else none."""
+    return lexicon.home_providers if says("home_providers", text) else ()
 
 
 def _spread(text: str, found: list[ProviderMention]) -> list[ProviderMention]:

@@ -6,7 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from advisor.planner.reading import language, pasted
-from advisor.planner.reading.conditions import bare_count, clears, merged_conditions, numbered_fields, usual_money
+from advisor.planner.reading.conditions import (
+    bare_count,
+    clears,
+    merged_conditions,
+    numbered_fields,
+    rate_in_use,
+    usual_money,
+)
 from advisor.planner.reading.gpus import read_gpus
 from advisor.planner.reading.hardware import count_fields, gpu_fields
 from advisor.planner.reading.intent import Signals, guess
@@ -29,6 +36,7 @@ from advisor.planner.reading.normalize import clip, normalize
 from advisor.planner.reading.phrases import hits, says
 from advisor.planner.reading.places import place_fields, read_places
 from advisor.planner.reading.providers import (
+    home_providers,
     inside_type,
     provider_fields,
     read_families,
@@ -114,10 +122,12 @@ def _read(
         kind = "batch_inference"
     hard = gpu_fields(gpus)
     counts = count_fields(norm, gpus, lang) or bare_count(norm, before)
-    money = read_money(norm, lexicon.rate, counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before))
+    money = read_money(norm, rate_in_use(lexicon.rate, before), counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before))
     old = before.constraints if before else None
     places = place_fields(norm, lexicon, lang, old)
     of_providers = provider_fields(providers, old)
+    if "providers" not in of_providers and (at_home := home_providers(norm, lexicon)):
+        of_providers |= {"providers": at_home}
     links = link_fields(norm)
     spot = False if says("spot_no", norm) else True if says("spot_yes", norm) else None
     sort = next((hit.value for hit in hits("sort", norm)), None)
@@ -148,6 +158,7 @@ def _read(
         ),
         follows=before is not None,
         link_wish=bool(links),
+        memory=any("memory" in name for name in numbered),
         pasted=log is not None,
         counted=bool(numbered or counts),
         numbers=len(numbers),

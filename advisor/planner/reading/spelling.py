@@ -14,12 +14,21 @@ _WORD = re.compile(r"(?<![a-z0-9._/])[a-z]{5,16}(?![a-z0-9._/])")
 def correct(text: str, lexicon: Lexicon) -> str:
     """The normalised text with each misspelt term put right; words that are right or ordinary are not touched."""
     terms, ordinary = _terms(), _ordinary()
+    for kana, term in _kana().items():
+        text = text.replace(kana, term)
     return _WORD.sub(lambda m: _fixed(m.group(0), terms, ordinary), text)
 
 
 @lru_cache(maxsize=1)
 def _terms() -> frozenset[str]:
     return frozenset(_lines("spelling_terms.csv"))
+
+
+@lru_cache(maxsize=1)
+def _kana() -> dict[str, str]:
+    """Terms spelt out in kana ("えぬぶいりんく", "とうきょう"), the longest first."""
+    pairs = dict(line.split(",", 1) for line in _lines("spelling_kana.csv"))
+    return dict(sorted(pairs.items(), key=lambda item: -len(item[0])))
 
 
 @lru_cache(maxsize=1)
