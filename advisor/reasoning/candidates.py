@@ -172,6 +172,9 @@ def serve_on(
     k = facts.values
     shape, streams = sizing.shape, sizing.streams
     room = memory_gb * k["usable_memory"]
+    if sizing.lean:  # no CUDA graphs, and the card filled: sold in GiB, 24 GB are 25.8e9 bytes
+        k = {**k, "serving_workspace_gb": k["serving_workspace_gb"] / 4.0}
+        room = memory_gb
     precision = sizing.workload.precision or "bf16"
     node = machine.gpus_per_node
     best: tuple[int, int, dict[str, float], Serving, int] | None = None

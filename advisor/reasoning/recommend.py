@@ -11,6 +11,7 @@ from advisor.reasoning import picking, rows, trade, wording
 from advisor.reasoning.candidates import (
     Candidate,
     Task,
+    evaluate,
     work_tokens,
 )
 from advisor.reasoning.counterfactuals import Links, link_worth
@@ -20,7 +21,7 @@ from advisor.reasoning.recommendation import Recommendation
 from advisor.reasoning.search import Found, Group, floor_gb, group_offers, price_key, search, wanted_of
 from advisor.reasoning.series import chart_series
 from advisor.reasoning.verdicts import verdict
-from advisor.reasoning.workload import Sizing, complete
+from advisor.reasoning.workload import Sizing, complete, leaner
 from knowledge.facts import Facts
 from knowledge.offer_model import Offer
 
@@ -76,6 +77,12 @@ def recommend(
     if not groups:
         return Recommendation(outcome="no_match", workload=sizing.workload, assumptions=assumptions)
     found = search(task, groups, constraints)
+    if not found.fitting and not found.fastest and (lean := leaner(workload, sizing, facts)):
+        lean_task = Task(lean, task.wanted, facts)
+        lean_found = search(lean_task, groups, constraints)
+        if lean_found.fitting:
+            sizing, task, found = lean, lean_task, lean_found
+            assumptions = wording.assumptions(sizing, lang)
     fitting = found.fitting
     deadline = sizing.workload.deadline_hours
     has_deadline = deadline is not None and work_tokens(sizing) is not None and sizing.speed_modelled
@@ -174,6 +181,48 @@ def _needs_of_nothing(sizing: Sizing, required: dict[str, float], lang: Lang) ->
     )
 
 
+def uncounted(task: Task, groups: Sequence[Group], constraints: Constraints) -> Candidate | None:
+    """The asked number of cards in one machine as it would be, where it holds the job though nobody offers that number."""
+    count = constraints.gpu_count
+    if count is None or count > NODE_GPUS or (constraints.nodes or 1) > 1:
+        return None
+    if any(round(g.offers[0].gpu_count) == count for g in groups):
+        return None
+    for group in groups:
+        offer = group.offers[0].model_copy(update={"gpu_count": float(count), "nvlink_domain_gpus": None})
+        result = evaluate(task, offer, group.gpu, 1)
+        if result is not None:
+            return Candidate(offer, group.gpu, result, 0.0, None, None)
+    return None
+
+
+def _no_such_count(
+    task: Task, constraints: Constraints, asked: Candidate, near: Sequence[Candidate], lang: Lang, limit: int
+) -> Recommendation:
+    """The cards asked for hold the job, and no machine on offer has that many."""
+    sizing, facts = task.sizing, task.facts
+    near = sorted(near, key=lambda c: (abs(c.gpus - asked.gpus), c.usd_hour, price_key(c.offer)))
+    links = link_worth(task, near[:limit])
+    problem = wording.say(
+        "problem.no_such_count",
+        lang,
+        count=round(asked.gpus),
+        gpu=asked.offer.gpu,
+        need=asked.result.memory_gb,
+        card=asked.offer.gpu_memory_gb or (asked.gpu.memory_gb if asked.gpu else 0.0),
+    )
+    return Recommendation(
+        outcome="no_match",
+        workload=sizing.workload,
+        needs=_needs(sizing, near, near[:limit], links, lang, facts, constraints),
+        assumptions=wording.assumptions(sizing, lang),
+        problem=(problem,),
+        nearest=tuple(rows.pick("match", c, sizing, links, constraints, facts, lang) for c in near[:limit]),
+        loosened=("gpu_count",) if near else (),
+        required={"gpus": float(round(asked.gpus))},
+    )
+
+
 def _infeasible(
     task: Task,
     constraints: Constraints,
@@ -188,6 +237,7 @@ def _infeasible(
     sizing, facts = task.sizing, task.facts
     nearest_pool = list(pool) or list(found.fastest)
     required: dict[str, float] = dict(budget_problem)
+    missing = None if nearest_pool else uncounted(task, groups, constraints)
     if not nearest_pool:
         free = Constraints(
             **{
@@ -201,6 +251,8 @@ def _infeasible(
             }
         )
         nearest_pool = search(task, groups, free).fitting
+        if missing is not None:
+            return _no_such_count(task, constraints, missing, nearest_pool, lang, limit)
         required["memory_gb"] = round(floor_gb(sizing), 1)
         largest = max((g.offers[0].gpu_memory_gb or (g.gpu.memory_gb if g.gpu else 0.0) or 0.0) for g in groups)
         if largest:

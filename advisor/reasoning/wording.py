@@ -33,6 +33,8 @@ def assumptions(sizing: Sizing, lang: Lang) -> tuple[str, ...]:
     ]
     if workload.sources.get("precision") == "registry":
         items.append(say("assume.native", lang, value=workload.precision, model=workload.model))
+    if sizing.lean:
+        items.append(say("assume.lean", lang))
     if sizing.borrowed_shape:
         items.append(say("assume.shape", lang, value=sizing.borrowed_shape))
     if sizing.job is not None and sizing.job.method == "full" and workload.optimizer is None:

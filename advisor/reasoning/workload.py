@@ -40,6 +40,8 @@ class Sizing:
     speed_modelled: bool = True
     generates: bool = False
     """The job also generates (PPO, GRPO): part of each card is kept for the engine that does."""
+    lean: bool = False
+    """Nothing on offer holds the usual assumptions, so the least that still is the job was assumed instead."""
     borrowed_shape: str | None = None
     """The public model whose layers and width are used where only a size is known."""
 
@@ -82,6 +84,25 @@ def complete(workload: Workload, facts: Facts) -> Sizing:
     else:
         sizing = _training(workload, values, sources, shape, model, put)
     return replace(sizing, borrowed_shape=spec.stated_shape)
+
+
+LEAN_CONTEXT = {"serve": 2048, "train": 1024}
+"""Tokens of a sequence that are assumed where the usual length does not fit."""
+
+
+def leaner(workload: Workload, sizing: Sizing, facts: Facts) -> Sizing | None:
+    """The same job with the least assumed: one request of a short context, or short sequences. None where all was stated."""
+    if sizing.mode == "memory":
+        return None
+    free = {"seq_len": LEAN_CONTEXT[sizing.mode]}
+    if sizing.mode == "serve":
+        free["concurrency"] = 1
+    free = {name: value for name, value in free.items() if sizing.workload.sources.get(name) == "assumed"}
+    free = {name: value for name, value in free.items() if value < (getattr(sizing.workload, name) or 0)}
+    if not free or workload.requests_per_s:
+        return None
+    sources: dict[str, ValueSource] = {**workload.sources, **dict.fromkeys(free, "assumed")}
+    return replace(complete(workload.model_copy(update={**free, "sources": sources}), facts), lean=True)
 
 
 def _active(workload: Workload, params: float) -> float | None:
