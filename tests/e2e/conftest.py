@@ -71,7 +71,7 @@ class Visitor:
         self.page, self.url = page, url
         self.foreign: list[str] = []
         self.errors: list[str] = []
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("request", self._request)
         page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -90,7 +90,17 @@ class Visitor:
         self.page.press("#composer textarea", "Enter")
         if wait:
             self.wait(lambda: self.answers() > before and self.idle())
-            self.page.wait_for_timeout(350)
+            self.settle()
+
+    def settle(self, seconds: float = 60) -> None:
+        """Wait until chat and panel have shown the same for three looks: the panel follows the answer by an event of its own."""
+        end = time.monotonic() + seconds
+        seen: list[str] = []
+        while len(seen) < 3 or len(set(seen[-3:])) > 1 or not self.idle():
+            if time.monotonic() > end:
+                raise AssertionError("the page does not come to rest")
+            seen.append(self.page.evaluate("['#chat', '#picks'].map(s => document.querySelector(s)?.innerText).join()"))
+            self.page.wait_for_timeout(400)
 
     def answers(self) -> int:
         return self.page.locator("#chat .bot.message").count()
@@ -98,7 +108,7 @@ class Visitor:
     def idle(self) -> bool:
         return self.page.locator("#composer button.submit-button").count() == 1
 
-    def wait(self, true: Callable[[], bool], seconds: float = 20) -> None:
+    def wait(self, true: Callable[[], bool], seconds: float = 60) -> None:
         end = time.monotonic() + seconds
         while not true():
             if time.monotonic() > end:
