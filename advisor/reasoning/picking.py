@@ -19,6 +19,8 @@ Role = Literal["cheapest", "fastest", "balanced", "match"]
 HOURS_A_MONTH = 730.0
 SOME_HOURS = 20.0
 """Hours a month that a budget must pay for at the least where nobody said how long the machine runs."""
+BY_APPLICATION = "by application"
+"""Words of a note on offers that must be applied for."""
 ALWAYS_ON = frozenset({"inference", "moe_inference"})
 """Services: they run all month."""
 TIGHT = 0.9
@@ -148,6 +150,31 @@ def with_sellers(candidates: Sequence[Candidate], offers: Mapping[int, Sequence[
             cost = usd_hour * candidate.hours if candidate.hours is not None else None
             out.append(replace(candidate, offer=offer, usd_hour=usd_hour, cost=cost))
     return out
+
+
+def by_application(offer: Offer) -> bool:
+    """Whether the machine must be applied for, as at academic centres, so a service cannot count on it."""
+    return any(BY_APPLICATION in (note or "").lower() for note in (offer.price_note, offer.link_note))
+
+
+def within_limits(candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints) -> list[Candidate]:
+    """The rows of all sellers that the budget and the price limit allow; the cheapest of each machine passed before."""
+    most = constraints.max_price_usd_hour or float("inf")
+    fine = [c for c in candidates if c.usd_hour <= most]
+    return within_budget(fine, sizing, constraints)[0] or list(candidates)
+
+
+def choose_ordinary_first(
+    candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints, limit: int
+) -> list[tuple[Role, Candidate]]:
+    """As `choose`; for served models, machines that must be applied for only fill up what ordinary offers leave."""
+    ordinary = [c for c in candidates if not by_application(c.offer)]
+    if sizing.mode != "serve" or constraints.providers or not ordinary:
+        return choose(candidates, sizing, constraints, limit)
+    chosen = choose(ordinary, sizing, constraints, limit)
+    rest = [c for c in candidates if by_application(c.offer)]
+    more = choose(rest, sizing, constraints, limit - len(chosen)) if len(chosen) < limit else []
+    return [*chosen, *(("match", c) for _, c in more)]
 
 
 def duration(candidate: Candidate, latency: bool = False) -> float:

@@ -94,7 +94,8 @@ def recommend(
     if not affordable:
         return _infeasible(task, constraints, groups, pool, found, budget_problem, lang, limit)
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})
-    chosen = picking.choose(spread, sizing, constraints, constraints.limit or limit)
+    spread = picking.within_limits(spread, sizing, constraints)
+    chosen = picking.choose_ordinary_first(spread, sizing, constraints, constraints.limit or limit)
     shown_links = link_worth(task, [c for _, c in chosen])
     links = shown_links if shown_links.measured else links
     picks = tuple(rows.pick(role, candidate, sizing, links, constraints, facts, lang) for role, candidate in chosen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from advisor.answer import Constraints, Estimate, Lang, Pick, Range
 from advisor.reasoning.candidates import Candidate
 from advisor.reasoning.counterfactuals import Links
-from advisor.reasoning.picking import HOURS_A_MONTH, Role, hours_a_month, rental_hours
+from advisor.reasoning.picking import HOURS_A_MONTH, Role, by_application, hours_a_month, rental_hours
 from advisor.reasoning.wording import plan_words, say, span
 from advisor.reasoning.workload import Sizing
 from knowledge.facts import Facts
@@ -116,6 +116,21 @@ def why(
     return tuple(lines)
 
 
+FP64_SHARE = {"Turing": 1 / 32, "Ampere": 1 / 64, "Ada": 1 / 64, "Blackwell": 1 / 64}
+"""FP64 over FP32 rate of the generations' cards for graphics (NVIDIA architecture white papers)."""
+FULL_FP64 = frozenset({"A100", "A800", "A30", "B100", "B200", "GB200"})
+"""Cards of those generations that have FP64 units for computing."""
+
+
+def slow_fp64(candidate: Candidate) -> float | None:
+    """TFLOPS in double precision of a card that is slow at it; None for other cards and where no rate is known."""
+    gpu = candidate.gpu
+    if gpu is None or gpu.vendor != "NVIDIA" or gpu.gpu in FULL_FP64 or not gpu.fp32_tflops:
+        return None
+    share = next((s for name, s in FP64_SHARE.items() if gpu.architecture.startswith(name)), None)
+    return None if share is None else gpu.fp32_tflops * share
+
+
 def paid_hours(candidate: Candidate, sizing: Sizing, constraints: Constraints, lang: Lang) -> list[str]:
     """How long the budget lasts on this row, where it does not pay for all of the time or nobody said how long it runs."""
     lines = []
@@ -136,6 +151,11 @@ def caveats(
     """What to check before renting this row."""
     o, result = candidate.offer, candidate.result
     lines = paid_hours(candidate, sizing, constraints, lang)
+    if by_application(o):
+        lines.append(say("caveat.application", lang))
+    fp64 = slow_fp64(candidate)
+    if sizing.workload.kind == "hpc" and fp64 is not None:
+        lines.append(say("caveat.fp64", lang, gpu=o.gpu, rate=fp64))
     several = o.gpu_count > 1 and sizing.mode != "memory"
     if several and o.nvlink == "unknown":
         lines.append(say("caveat.nvlink_unknown", lang, type=o.instance_type))
