@@ -21,7 +21,7 @@ def link_fields(text: str) -> dict[str, Any]:
     if says("ib_no", text):
         fields["internode"], fields["fabrics"] = None, ()
     elif _wants(text, "rdma_yes"):
-        fields["internode"] = "rdma"
+        fields["internode"], fields["fabrics"] = "rdma", ()
     elif _wants(text, "ib_yes"):
         fields["internode"], fields["fabrics"] = "infiniband", ("infiniband",)
     return fields

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from advisor.answer import Constraints
+from advisor.planner.reading.gpus import clause
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.normalize import squash
 from advisor.planner.reading.phrases import allowed, negated, relaxed, says
@@ -157,6 +158,8 @@ class FamilyMention:
     start: int
     end: int
     types: tuple[str, ...]
+    questioned: bool = False
+    """It stands in a question about its link, so it is spoken of rather than asked for."""
 
 
 def read_families(text: str, lexicon: Lexicon, providers: list[ProviderMention]) -> list[FamilyMention]:
@@ -169,7 +172,9 @@ def read_families(text: str, lexicon: Lexicon, providers: list[ProviderMention])
         types = lexicon.machine_families.get((cloud, key), ())
         said = cloud in named or match.group("sub") or _FAMILY_AFTER.match(text, match.end())
         if types and said and not re.search(r"(?:nvidia|rtx|tesla)\s?$", text[: match.start()][-10:]):
-            found.append(FamilyMention(match.start(), match.end(), types))
+            words = clause(text, match.start(), match.end())
+            questioned = says("link_word", words) and says("question", words)
+            found.append(FamilyMention(match.start(), match.end(), types, questioned))
     return found
 
 

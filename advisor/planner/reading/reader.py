@@ -107,6 +107,7 @@ def _read(
     model = job_model(norm, models, before is not None)
     numbers = read_numbers(norm)
     known_types, unknown_types = read_instance_types(norm, lexicon)
+    asked_types = tuple(dict.fromkeys([*known_types, *(t for f in families if not f.questioned for t in f.types)]))
     known_types = tuple(dict.fromkeys([*known_types, *(t for f in families for t in f.types)]))
     if len(known_types) + len(unknown_types) > 1:
         gpus = tuple(g.model_copy(update={"role": "topic"}) if inside_type(norm, g.start) else g for g in gpus)
@@ -184,7 +185,7 @@ def _read(
         conditions |= {**hard, **counts, **money.fields, **links, **numbered}
         conditions |= {"spot": spot} if spot is not None else {}
         conditions |= {"sort": sort} if sort else {}
-        conditions |= {"instance_types": known_types} if known_types else {}
+        conditions |= {"instance_types": asked_types} if asked_types else {}
     job_changed = bool({"kind", "params_b"} & set(job_changes)) and before is not None
     constraints, changes = merged_conditions(before, norm, found, conditions, job_changed=job_changed)
     if "list" in found.acts and workload is not None and is_told(workload) and not says("explicit_list", norm):

@@ -6,10 +6,13 @@ import re
 
 from advisor.answer import Workload
 from advisor.planner.reading.intent import Guess
+from advisor.planner.reading.phrases import hits, says
 from advisor.planner.reading.result import Reading
 
 _LONGEST = 400
 _SHORT = 60
+_TERM_CHARS = 160
+_SENTENCE = re.compile(r"[^。.!！?？]+(?:\.\d[^。.!！?？]*)*[。.!！?？]?")
 _SAYS_NOTHING = {"summarize", "translate"}
 
 
@@ -21,6 +24,8 @@ def search_query(norm: str, found: Guess, before: Reading | None, workload: Work
     if found.intent == "refuse":
         return ""
     query = re.sub(r"\s+", " ", norm).strip()[:_LONGEST]
+    if found.intent == "explain" and (core := _term_question(query)):
+        return core
     if before is None:
         return query
     if found.acts & _SAYS_NOTHING:
@@ -32,6 +37,14 @@ def search_query(norm: str, found: Guess, before: Reading | None, workload: Work
             parts += before.mentions.fabrics[:2]
         query = " ".join(parts)
     return query[:_LONGEST]
+
+
+def _term_question(query: str) -> str | None:
+    """The one sentence that asks what a term is ("すみません、初心者です。NVLinkって何ですか?"), or None."""
+    if len(query) > _TERM_CHARS:
+        return None
+    asking = [s.strip() for s in _SENTENCE.findall(query) if any(h.value == "explain:what_is" for h in hits("act", s))]
+    return asking[0] if len(asking) == 1 and says("link_word", asking[0]) and len(asking[0]) < _SHORT else None
 
 
 def _job(workload: Workload | None) -> list[str]:
