@@ -68,6 +68,11 @@ class Candidate:
         return self.offer.gpu_count * self.result.nodes
 
     @property
+    def replicas(self) -> bool:
+        """Whether several GPUs each serve a whole copy of the model."""
+        return self.gpus > 1 and self.result.stream_tokens_per_s is not None and self.result.split == 1
+
+    @property
     def price_of_work(self) -> float:
         """What ranks cost: dollars of the job, or dollars a billion tokens, or dollars an hour where speed is not modelled."""
         if self.cost is not None:

@@ -86,8 +86,14 @@ def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
     sizing = task.sizing
     if sizing.mode == "memory" or (sizing.workload.independent_jobs or 0) > 1:
         return Links(independent=True)
+    if all(c.gpus <= 1 for c in candidates):
+        return Links()
+    if sizing.mode == "serve":  # only copies that are cut over GPUs talk over a link
+        candidates = [c for c in candidates if c.result.split > 1]
+        if not candidates:
+            return Links(measured=True, independent=True)
     on = reference(candidates)
-    if on is None or all(c.gpus <= 1 for c in candidates):
+    if on is None:
         return Links()
     wide = max((c for c in candidates if c.nodes > 1), key=lambda c: c.offer.gpu_count, default=on)
     stated = not capable(on)
@@ -96,8 +102,6 @@ def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
         stated = capable(on)
     offer = on.offer if on.offer.nvlink == "yes" or not capable(on) else _linked(on.offer)
     with_link = evaluate(task, offer, on.gpu, on.nodes)
-    if sizing.mode == "serve" and with_link is not None and with_link.split == 1:
-        return Links(on=on, with_link=with_link, measured=True, stated=stated, independent=True)
     known = capable(on)
     without = evaluate(task, offer, on.gpu, on.nodes, link=False) if known else None
     if (rate(without) or 0.0) > (rate(with_link) or 0.0):  # who has the link need not use it

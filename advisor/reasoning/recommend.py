@@ -156,7 +156,12 @@ def _needs(
 
 
 def _capped(worth: Verdict, first: Candidate) -> Verdict:
-    """A job whose first pick is one GPU does not need the link, however much it helps those who take several."""
+    """A job whose first pick is one GPU does not need the link, however much it helps those who take several.
+
+    Nor do independent replicas on a machine of several GPUs.
+    """
+    if first.replicas:
+        return "no"
     return "helpful" if worth == "yes" and first.gpus <= 1 else worth
 
 

@@ -100,6 +100,8 @@ def nvlink_lines(links: Links, shown: Sequence[Candidate], lang: Lang) -> list[s
         if not measured:
             return [say("link.none", lang)]
         lines.append(say("link.alone", lang))
+    elif shown[0].replicas:
+        lines.append(say("link.first_replicas", lang))
     if on is None or links.nvlink is None:
         return lines
     gpus = round(on.gpus)
