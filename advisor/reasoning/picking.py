@@ -97,6 +97,27 @@ def with_links(
     return pool
 
 
+def offers_within_budget(
+    offers: Sequence[Offer], constraints: Constraints, hours: float | None = None
+) -> tuple[list[Offer], dict[str, float]]:
+    """For a plain list of offers: (those that the budgets pay for, what the cheapest would cost where none is).
+
+    A month is 730 hours. A total pays for `hours` of rental, or for one hour where no time was named. Unpriced offers are
+    left out where there is a budget.
+    """
+    limits = [("budget_usd", hours or 1.0, constraints.budget_usd)]
+    limits.append(("budget_usd_month", HOURS_A_MONTH, constraints.budget_usd_month))
+    rows = list(offers)
+    for name, time, budget in limits:
+        if budget is None or not rows:
+            continue
+        costs = [(o.price_usd_hour * time, o) for o in rows if o.price_usd_hour]
+        rows = [o for cost, o in costs if cost <= budget]
+        if costs and not rows:
+            return [], {name: round(min(cost for cost, _ in costs), 2)}
+    return rows, {}
+
+
 def rental_hours(candidate: Candidate, sizing: Sizing) -> float | None:
     """Hours that the machine is rented for: of the job where its work is known, else the time that was named for it."""
     return candidate.hours if candidate.hours is not None else sizing.workload.deadline_hours

@@ -206,3 +206,13 @@ def test_every_seller_of_a_machine_keeps_the_limits():
     found = ask("render", Constraints(max_price_usd_hour=2.0), same, memory_gb=24)
     assert [p.provider for p in found.picks] == ["a"]
     assert picking.by_application(same[0]) is False
+
+
+def test_a_plain_list_keeps_to_the_budget():
+    rows = [offer("a", "L40S", "PCIe", 1, 48, 1.0), offer("b", "L40S", "PCIe", 1, 48, 3.0), MARKET[-1]]
+    kept, _ = picking.offers_within_budget(rows, Constraints(budget_usd_month=1000))
+    assert [o.provider for o in kept] == ["a"]
+    kept, _ = picking.offers_within_budget(rows, Constraints(budget_usd=250), hours=72)
+    assert [o.provider for o in kept] == ["a", "b"]
+    assert picking.offers_within_budget(rows, Constraints(budget_usd=70), hours=72) == ([], {"budget_usd": 72.0})
+    assert picking.offers_within_budget(rows, Constraints()) == (rows, {})
