@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from advisor.planner.reading.lexicon import Gpu, Lexicon
 from advisor.planner.reading.normalize import squash
-from advisor.planner.reading.phrases import negated, says
+from advisor.planner.reading.phrases import negated, relaxed, says
 from advisor.planner.reading.result import GpuMention, Role
 
 _MAX_COUNT = 100_000
@@ -295,6 +295,8 @@ def clause(text: str, start: int, end: int) -> str:
 
 
 def _role(text: str, mention: GpuMention, mentions: list[GpuMention]) -> Role:
+    if relaxed(text, mention.start, mention.end):
+        return "topic"
     if negated(text, mention.start, mention.end):
         return "excluded"
     words = clause(text, mention.start, mention.end)

@@ -40,6 +40,8 @@ class Signals:
     pasted: bool = False
     counted: bool = False
     """A number of GPUs or machines, or a card's memory, is demanded."""
+    links_compared: bool = False
+    """Two kinds of link are named and no machine: whichever is better, it is no wish for one."""
     memory: bool = False
     """A size of card memory, or of all cards together, is demanded."""
     numbers: int = 0
@@ -100,7 +102,14 @@ def guess(text: str, signals: Signals) -> Guess:
     if not acts & {"symptom", "ask", "tools"} and _asks_about_links(text, acts):
         acts.add("about_links")
         totals["explain"] = max(totals["explain"], _LINK_QUESTION)
-    if signals.link_wish and _states_link_wish(text, acts):
+    if (
+        signals.links_compared
+        and acts & {"choose", "difference", "about_links"}
+        and not acts & {"symptom", "ask", "list"}
+    ):
+        acts.add("about_links")
+        totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
+    elif signals.link_wish and _states_link_wish(text, acts):
         acts -= {"does_it", "about_links"}
         totals["explain"] = 0.0
         totals["picks"] = max(totals["picks"], _LINK_QUESTION)
@@ -205,7 +214,8 @@ def _says_little(text: str, signals: Signals, acts: set[str]) -> bool:
         or signals.hourly_cap
         or signals.follows
     )
-    return not told and len(text) < _SMALL_TALK and acts <= {"job_wish", "want_rent", "rent_ask"}
+    little = {"job_wish", "want_rent", "rent_ask"} | (set() if re.search(r"[1-9]", text) else {"size_ask"})
+    return not told and len(text) < _SMALL_TALK and acts <= little
 
 
 def _clearly_on_topic(signals: Signals, totals: dict[str, float]) -> bool:

@@ -128,17 +128,17 @@ def merge_job(
     return job, changed
 
 
-def only_spoken_of(job: Workload | None, found: Guess, *, types_named: bool) -> bool:
+def only_spoken_of(job: Workload | None, found: Guess, *, sellers_named: bool) -> bool:
     """Whether a first turn merely touches training or serving and states no job of its own: no model, size, amount or method.
 
-    "What network does X use for training clusters?" and "p5 or ND H100 v5 for multi-node training?" ask of machines.
+    "What network does X use for training clusters?" and "p5 or ND H100 v5 for multi-node training?" ask of machines, "さくらかGMOで学習したい" of what they rent out.
     """
     if job is None or job.kind not in _GENERAL_KINDS:
         return False
     stated = job.model_dump(exclude={"kind", "sources"}, exclude_none=True)
     if any(value not in ((), False) for value in stated.values()):
         return False
-    return found.intent in ("explain", "troubleshoot") or types_named
+    return found.intent in ("explain", "troubleshoot") or sellers_named
 
 
 def is_told(job: Workload) -> bool:

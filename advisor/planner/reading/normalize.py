@@ -29,7 +29,9 @@ _GLUED = re.compile(r"(?<![a-z0-9])([abhv][1-3]00)(\d{1,2}(?:枚|基|台)|(?:40|
 _TOO_LONG = re.compile(r"\d{16,}|(\S)\1{60,}")
 """Digits that are no number a person means, and one mark held down: they carry nothing and slow every pattern."""
 _SPACES = re.compile(r"[^\S\n]{1,}")
-_KANA_COUNT = re.compile(r"(?<=\d)\s?(?:まい(?![\u3041-\u3096])|まい(?=で|の|と|を|だと|なら|くらい|ほど|いり|ほし|かり)|マイ(?![\u30a1-\u30fa]))")
+_KANA_COUNT = re.compile(
+    r"(?<=\d)\s?(?:まい(?![\u3041-\u3096])|まい(?=で|の|と|を|だと|なら|くらい|ほど|いり|ほし|かり)|マイ(?![\u30a1-\u30fa]))"
+)
 
 _DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")}
 _UNITS = {"十": 10, "百": 100, "千": 1000}

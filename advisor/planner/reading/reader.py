@@ -33,7 +33,7 @@ from advisor.planner.reading.models import ModelMention, job_model, read_models
 from advisor.planner.reading.models import quantities as size_quantities
 from advisor.planner.reading.money import read_money
 from advisor.planner.reading.normalize import clip, normalize
-from advisor.planner.reading.phrases import hits, says
+from advisor.planner.reading.phrases import hits, relaxed, says
 from advisor.planner.reading.places import place_fields, read_places
 from advisor.planner.reading.providers import (
     home_providers,
@@ -122,8 +122,12 @@ def _read(
     if kind in (None, "inference") and any(q.meaning == "audio_hours" for q in numbers):
         kind = "batch_inference"
     hard = gpu_fields(gpus)
+    if any(g.gpu and relaxed(norm, g.start, g.end) for g in gpus):
+        hard = {"gpus": (), "gpu_variants": (), **hard}
     counts = count_fields(norm, gpus, lang) or bare_count(norm, before)
-    money = read_money(norm, rate_in_use(lexicon.rate, before), counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before))
+    money = read_money(
+        norm, rate_in_use(lexicon.rate, before), counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before)
+    )
     old = before.constraints if before else None
     places = place_fields(norm, lexicon, lang, old)
     of_providers = provider_fields(providers, old)
@@ -151,6 +155,7 @@ def _read(
             or places
             or of_providers
             or links
+            or hard
             or spot is not None
             or sort
             or counts
@@ -159,6 +164,7 @@ def _read(
         ),
         follows=before is not None,
         link_wish=bool(links),
+        links_compared=len(set(fabrics)) > 1 and model is None and not (gpus or known_types or providers or counts),
         memory=any("memory" in name for name in numbered),
         pasted=log is not None,
         counted=bool(numbered or counts),
@@ -178,7 +184,9 @@ def _read(
     if guessed is not None and {"model", "params_b"} & sources.keys():
         sources |= {"model": "assumed", "params_b": "assumed"}
     workload, job_changes = merge_job(before, workload_fields, kind, sources, found, norm)
-    if before is None and only_spoken_of(workload, found, types_named=bool(known_types or unknown_types)):
+    if before is None and only_spoken_of(
+        workload, found, sellers_named=bool(known_types or unknown_types or providers)
+    ):
         workload, job_changes = None, []
     conditions: dict[str, Any] = {**of_providers, **places}
     if found.intent not in ("explain", "troubleshoot"):
