@@ -114,6 +114,9 @@ def guess(text: str, signals: Signals) -> Guess:
         totals["explain"] = 0.0
         totals["picks"] = max(totals["picks"], _LINK_QUESTION)
     _weigh(totals, acts, signals)
+    asks_machine = acts & {"rent_ask", "want_rent", "price_query", "list", "choose", "sort_price"}
+    if "seller_network" in acts and signals.has_limits and not (signals.has_hardware or asks_machine):
+        totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
     if signals.pasted:
         totals["troubleshoot"] += 4 if totals["picks"] < 4 else 1
         acts.add("diagnose")

@@ -49,7 +49,7 @@ def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
 
 
 def _role(text: str, start: int, end: int) -> str:
-    if relaxed(text, start, end):
+    if relaxed(text, start, end) or says("let_go_before", text[max(0, start - 24) : start]):
         return "relaxed"
     if negated(text, start, end):
         return "excluded"

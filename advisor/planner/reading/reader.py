@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -133,7 +134,7 @@ def _read(
     of_providers = provider_fields(providers, old)
     if "providers" not in of_providers and (at_home := home_providers(norm, lexicon)):
         of_providers |= {"providers": at_home}
-    links = link_fields(norm)
+    links = link_fields(norm) if before is not None or re.search(r"\w\W+\w", norm) or not norm.isascii() else {}
     spot = False if says("spot_no", norm) else True if says("spot_yes", norm) else None
     sort = next((hit.value for hit in hits("sort", norm)), None)
     job_here = kind is not None or model is not None
