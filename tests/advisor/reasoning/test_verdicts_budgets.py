@@ -5,7 +5,7 @@ from made_offers import NVLINK4, RDMA, market, offer
 
 from advisor.answer import Constraints, Workload
 from advisor.reasoning import picking, trade
-from advisor.reasoning.candidates import Candidate, Result, Task
+from advisor.reasoning.candidates import Candidate, Result, Task, node_counts
 from advisor.reasoning.counterfactuals import link_worth
 from advisor.reasoning.recommend import recommend, wanted_of
 from advisor.reasoning.search import group_offers, search
@@ -216,3 +216,19 @@ def test_a_plain_list_keeps_to_the_budget():
     assert [o.provider for o in kept] == ["a", "b"]
     assert picking.offers_within_budget(rows, Constraints(budget_usd=70), hours=72) == ([], {"budget_usd": 72.0})
     assert picking.offers_within_budget(rows, Constraints()) == (rows, {})
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"orderable_as_cluster": "no", "internode_fabric": "infiniband", "internode_rdma": "yes"},
+        {"orderable_as_cluster": "yes", "internode_fabric": "unknown"},
+        {"orderable_as_cluster": "yes", "internode_fabric": "none", "internode_rdma": "no"},
+    ],
+)
+def test_machines_that_cannot_span_nodes_train_on_one(network):
+    alone = offer("mike", "H200", "SXM", 1, 141, 3.0, nvlink="no", **network)
+    sizing = complete(Workload(kind="full_ft", params_b=7), FACTS)
+    assert list(node_counts(alone, Constraints(), sizing)) == [1]
+    assert list(node_counts(alone, Constraints(nodes=8), sizing)) == []
+    assert list(node_counts(alone, Constraints(gpu_count=8), sizing)) == []
