@@ -48,6 +48,11 @@ def capable(candidate: Candidate) -> bool:
     return candidate.offer.nvlink == "yes" or bool(candidate.gpu and candidate.gpu.nvlink_gb_s)
 
 
+def rack(candidate: Candidate) -> bool:
+    """Whether one NVLink domain joins the GPUs of all its nodes, as in NVL72 racks."""
+    return candidate.offer.nvlink == "yes" and (candidate.offer.nvlink_domain_gpus or 0) >= candidate.gpus > 1
+
+
 def reference(candidates: Sequence[Candidate]) -> Candidate | None:
     """The candidate that links are judged on: several GPUs that NVLink can join, fewest nodes, then best price of the work."""
     several = [c for c in candidates if c.offer.gpu_count > 1 and c.gpu is not None]
@@ -95,7 +100,9 @@ def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
     on = reference(candidates)
     if on is None:
         return Links()
-    wide = max((c for c in candidates if c.nodes > 1), key=lambda c: c.offer.gpu_count, default=on)
+    spanning = [c for c in candidates if c.nodes > 1]
+    crossing = [c for c in spanning if not rack(c)]
+    wide = max(crossing, key=lambda c: c.offer.gpu_count, default=on)
     stated = not capable(on)
     if stated:
         on = stated_reference(task, on) or on
@@ -108,6 +115,8 @@ def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
         with_link = without
     nvlink = slowdown(rate(with_link), rate(without)) if known else None
     if sizing.mode == "serve":
+        return Links(nvlink, None, on, with_link, without, measured=True, stated=stated)
+    if spanning and not crossing:
         return Links(nvlink, None, on, with_link, without, measured=True, stated=stated)
     nodes = wide.nodes if wide.nodes > 1 else 2
     net_offer = networked(wide.offer if wide.nodes > 1 else offer)

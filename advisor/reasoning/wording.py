@@ -8,7 +8,7 @@ from typing import Any
 from advisor.answer import Lang
 from advisor.messages import text
 from advisor.reasoning.candidates import Candidate, Result
-from advisor.reasoning.counterfactuals import Links
+from advisor.reasoning.counterfactuals import Links, rack
 from advisor.reasoning.verdicts import HELPFUL_FROM
 from advisor.reasoning.workload import Sizing
 
@@ -130,6 +130,8 @@ def network_lines(
     """What the network between nodes does for the rows shown: nothing for one node, measured from the second on."""
     several = [c for c in shown if c.nodes > 1]
     lines = [] if several else [say("link.one_node", lang)]
+    if several and all(rack(c) for c in several):
+        return [*lines, say("link.rack", lang, gpu=several[0].offer.gpu, nodes=several[0].nodes)]
     if sizing.mode != "train" or links.rdma is None or links.with_net is None or not (several or asks_network):
         return lines
     if links.without_net is None:

@@ -232,3 +232,11 @@ def test_machines_that_cannot_span_nodes_train_on_one(network):
     assert list(node_counts(alone, Constraints(), sizing)) == [1]
     assert list(node_counts(alone, Constraints(nodes=8), sizing)) == []
     assert list(node_counts(alone, Constraints(gpu_count=8), sizing)) == []
+
+
+def test_nodes_of_one_nvlink_domain_need_no_network():
+    tray = offer("oscar", "GB300", "superchip", 4, 288, 20.0, nvlink="yes", nvlink_gb_s_per_gpu=1800,
+                 nvlink_domain_gpus=72, **RDMA)  # fmt: skip
+    found = ask("full_ft", offers=[tray], params_b=70)
+    assert found.picks[0].nodes > 1 and found.needs.internode_rdma == "no"
+    assert says(found.needs.reasons, "One NVLink domain") and not says(found.needs.reasons, "Over 2 nodes")
