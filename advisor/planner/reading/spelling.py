@@ -10,12 +10,15 @@ from advisor.planner.reading.phrases import FOLDER
 
 _WORD = re.compile(r"(?<![a-z0-9._/])[a-z]{5,16}(?![a-z0-9._/])")
 
+_SHORT_KANA = 3
+"""A kana spelling as short as this must not end a longer word: わかりやすい is not 安い."""
+
 
 def correct(text: str, lexicon: Lexicon) -> str:
     """The normalised text with each misspelt term put right; words that are right or ordinary are not touched."""
     terms, ordinary = _terms(), _ordinary()
     for kana, term in _kana().items():
-        text = text.replace(kana, term)
+        text = re.sub((r"(?<![\u3041-\u3096])" if len(kana) <= _SHORT_KANA else "") + kana, term, text)
     return _WORD.sub(lambda m: _fixed(m.group(0), terms, ordinary), text)
 
 
