@@ -79,6 +79,8 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
         after = text[match.end() : match.end() + 34]
         if value < 0 or _quoted(text, match, before, after) or _is_rate(match, told):
             continue
+        if not match["pre"] and re.match(r"[a-z]", text[max(0, match.start() - 1) : match.start()]):
+            continue  # the digits end a name ("H100 円で")
         if match["n3"] and says("not_money_before", before):
             continue
         if currency == "jpy":
