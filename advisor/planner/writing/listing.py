@@ -11,7 +11,7 @@ from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.citing import Citations
 from advisor.planner.writing.figures import HOURS_A_MONTH, money, table
 from advisor.planner.writing.links import corrections, named_lines
-from advisor.planner.writing.loosening import loosened_words, nothing_matches
+from advisor.planner.writing.loosening import constraint_words, loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
 
 SHOWN = 8
@@ -23,17 +23,26 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     lang, page = reading.answer_lang, results.page
     citations = Citations()
     parts = corrections(reading.premises, results.links, lang)
-    rows = page.offers if reading.constraints.spot else on_demand_first(page.offers)
+    rows, beyond = within_limits(page.offers, reading)
+    rows = rows if reading.constraints.spot else on_demand_first(rows)
     picks = tuple(pick_of(offer, nodes_of(offer, reading.constraints)) for offer in one_a_type(rows, SHOWN))
     picks = tuple(sorted(picks, key=lambda p: sort_key(p, reading.constraints.sort)))
     unknown = bool(reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types)
     alternatives: tuple[Pick, ...] = ()
     if picks and not unknown:
-        parts.append(_heading(page, picks, reading, lang))
+        count = page.count if len(rows) == len(page.offers) else len(rows)
+        parts.append(_heading(count, picks, reading, lang))
         parts.append(table(picks, lang, reading.fx))
         regions = list(dict.fromkeys(offer.region for offer in page.offers))
         if len(regions) > 1 and "region" in reading.acts:
             parts.append(text("writing.list.regions", lang, items=", ".join(regions[:12])))
+    elif beyond and not unknown:
+        name, least = next(iter(beyond.items()))
+        what = constraint_words(name, lang)
+        parts.append(text("writing.no_match.budget", lang, what=what, least=money(least, reading.fx)))
+        cheapest = sorted(page.offers, key=lambda o: (o.price_usd_hour is None, o.price_usd_hour or 0.0))
+        alternatives = tuple(pick_of(o, 1) for o in one_a_type(cheapest, ALTERNATIVES))
+        parts.append(table(alternatives, lang, reading.fx))
     else:
         parts += nothing_matches(reading, results, lang)
         alternatives = tuple(pick_of(offer, 1) for offer in one_a_type(results.near, ALTERNATIVES))
@@ -62,6 +71,17 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         fx=reading.fx,
         citations=citations.rows(),
     )
+
+
+def within_limits(offers: list[Any], reading: Any) -> tuple[list[Any], dict[str, float]]:
+    """(rows that the budgets pay for and that can span the nodes asked for, what the cheapest would cost where none is)."""
+    from advisor.reasoning.candidates import can_cluster
+    from advisor.reasoning.picking import offers_within_budget
+
+    constraints = reading.constraints
+    rows = [o for o in offers if nodes_of(o, constraints) == 1 or can_cluster(o)]
+    hours = reading.workload.deadline_hours if reading.workload else None
+    return offers_within_budget(rows, constraints, hours)
 
 
 def nodes_of(offer: Any, constraints: Any) -> int:
@@ -136,12 +156,12 @@ def pick_of(offer: Any, nodes: int) -> Pick:
     )
 
 
-def _heading(page: Any, picks: tuple[Pick, ...], reading: Any, lang: str) -> str:
-    if page.count == 1:
+def _heading(count: int, picks: tuple[Pick, ...], reading: Any, lang: str) -> str:
+    if count == 1:
         return text("writing.list.one", lang)
     sort = reading.constraints.sort if reading.constraints.sort in ("price", "memory", "bandwidth") else "price_gpu"
     return text(
-        "writing.list.count", lang, count=page.count, shown=len(picks), order=text(f"writing.list.order.{sort}", lang)
+        "writing.list.count", lang, count=count, shown=len(picks), order=text(f"writing.list.order.{sort}", lang)
     )
 
 

@@ -18,6 +18,8 @@ from advisor.planner.writing.short import questions_back
 
 ALIKE = 0.25
 """Beside picks a guide is heard only where one of its questions is this near to the one asked."""
+CAVEATS = 2
+CAVEATS_DEEP = 6
 BACKGROUND = 1
 BACKGROUND_DEEP = 3
 LABEL = 16
@@ -56,7 +58,10 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         parts += _trade(rec, reading, lang)
     parts += background(reading, results, citations, BACKGROUND_DEEP if deep(reading) else BACKGROUND)
     if shown:
-        checks = [*checks_before_renting(shown[0], lang), *(shown[0].caveats if deep(reading) else ())]
+        checks = [
+            *checks_before_renting(shown[0], lang),
+            *shown[0].caveats[: CAVEATS_DEEP if deep(reading) else CAVEATS],
+        ]
         parts.append(f"**{text('writing.head.check', lang)}**\n" + "\n".join(f"- {c}" for c in checks))
         parts.append(" ".join(_notes(shown, rec, reading, lang, stale_days)))
     return Answer(
