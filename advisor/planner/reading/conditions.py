@@ -54,13 +54,19 @@ MEMORY_CLASS = 1.2
 """ "80 GB cards" are those of that size: 80 to 96 GB, not every larger one."""
 
 
-def numbered_fields(numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
-    """Limits that plain numbers set: memory of a card and in all (GB), GPUs a machine, rows wanted."""
+def numbered_fields(norm: str, numbers: tuple[Quantity, ...], gpus: tuple[GpuMention, ...]) -> dict[str, Any]:
+    """Limits that plain numbers set: memory of a card and in all (GB), GPUs a machine, rows wanted.
+
+    A class of cards that the turn asks about ("is one 24 GB card enough?") is no limit.
+    """
+    from advisor.planner.reading.gpus import clause
+
     value = next((q.value for q in numbers if q.meaning == "min_gpu_memory_gb"), None)
     bare = next((g.memory_gb for g in gpus if g.gpu is None and g.role == "wanted"), None)
     best = max(filter(None, (value, bare)), default=None)
     fields: dict[str, Any] = {"min_gpu_memory_gb": best} if best and best <= 2000 else {}
-    named = next((q.value for q in numbers if q.meaning == "gpu_memory_class_gb"), None)
+    classes = (q for q in numbers if q.meaning == "gpu_memory_class_gb")
+    named = next((q.value for q in classes if not says("sufficiency", clause(norm, q.start, q.end))), None)
     if named and named <= 2000:
         fields |= {"min_gpu_memory_gb": named, "max_gpu_memory_gb": MEMORY_CLASS * named}
     for name in ("min_total_gpu_memory_gb", "max_gpu_memory_gb"):

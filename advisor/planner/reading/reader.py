@@ -138,7 +138,7 @@ def _read(
     spot = False if says("spot_no", norm) else True if says("spot_yes", norm) else None
     sort = next((hit.value for hit in hits("sort", norm)), None)
     job_here = kind is not None or model is not None
-    numbered = numbered_fields(numbers, gpus)
+    numbered = numbered_fields(norm, numbers, gpus)
     limits = bool(places or spot is not None or of_providers or known_types)
     method = read_method(norm, kind or old_kind)
     signals = Signals(

@@ -33,6 +33,13 @@ def money(value_usd: float | None, fx: Fx | None) -> str:
     return usd(value_usd) if fx is None or value_usd is None else f"{usd(value_usd)} ({yen(value_usd, fx)})"
 
 
+def rate_note(fx: Fx, lang: str) -> str:
+    """The exchange rate used, with its date, or that the person gave it."""
+    if not fx.as_of:
+        return text("writing.fx.told", lang, rate=fx.rate)
+    return text("writing.fx", lang, rate=fx.rate, as_of=fx.as_of)
+
+
 def number(value: float) -> str:
     """Up to three significant digits, thousands separated, no trailing zeros."""
     if value >= 100:

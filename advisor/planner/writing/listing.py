@@ -9,7 +9,7 @@ from advisor.answer import Answer, Needs, Pick
 from advisor.messages import text
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.citing import Citations
-from advisor.planner.writing.figures import HOURS_A_MONTH, money, table
+from advisor.planner.writing.figures import HOURS_A_MONTH, money, rate_note, table
 from advisor.planner.writing.links import corrections, named_lines
 from advisor.planner.writing.loosening import constraint_words, loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
@@ -175,7 +175,7 @@ def _notes(shown: tuple[Pick, ...], reading: Any, lang: str, stale_days: int) ->
         ]
         notes.append(text("writing.month", lang, items=text("writing.join", lang).join(items)))
     if reading.fx:
-        notes.append(text("writing.fx", lang, rate=reading.fx.rate, as_of=reading.fx.as_of))
+        notes.append(rate_note(reading.fx, lang))
     if shown:
         notes.append(age_note(shown, lang, stale_days))
     return [note for note in notes if note]

@@ -11,7 +11,7 @@ from advisor.planner.writing import machines
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.citing import Citations
 from advisor.planner.writing.explaining import order
-from advisor.planner.writing.figures import HOURS_A_MONTH, money, number, table
+from advisor.planner.writing.figures import HOURS_A_MONTH, money, number, rate_note, table
 from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
 from advisor.planner.writing.short import questions_back
@@ -162,7 +162,7 @@ def _notes(shown: tuple[Pick, ...], rec: Any, reading: Any, lang: str, stale_day
             text("writing.month.hours", lang, budget=money(month, reading.fx), type=shown[0].instance_type, n=n)
         )
     if reading.fx:
-        notes.append(text("writing.fx", lang, rate=reading.fx.rate, as_of=reading.fx.as_of))
+        notes.append(rate_note(reading.fx, lang))
     notes.append(age_note(shown, lang, stale_days))
     back = questions_back(reading)
     if back:
