@@ -95,9 +95,9 @@ def checks_before_renting(pick: Pick, lang: str) -> list[str]:
     if pick.nodes > 1:
         key = pick.internode_fabric if pick.internode_fabric in ("infiniband", "roce", "efa", "unknown") else "other"
         checks.append(text(f"writing.check.network.{key}", lang, nodes=pick.nodes))
-    checks.append(
-        text("writing.check.stock.cluster" if pick.nodes > 1 else "writing.check.stock", lang, region=pick.region)
-    )
+    region = pick.region if pick.region != "unknown" else text("writing.check.somewhere", lang)
+    stock = "writing.check.stock.cluster" if pick.nodes > 1 else "writing.check.stock"
+    checks.append(text(stock, lang, region=region))
     return checks
 
 
