@@ -36,8 +36,12 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.installed
 
+# Tests that start servers, browsers and databases run one by one, after the others.
+SERVERS := tests/cluster tests/e2e tests/faults
+
 test: check
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(SERVERS:%=--ignore=%)
+	@$(BIN)/python -m pytest $(SERVERS)
 
 check: setup-dev
 	@$(BIN)/ruff check .
