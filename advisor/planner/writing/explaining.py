@@ -14,6 +14,8 @@ from advisor.planner.writing.links import corrections, named_lines
 
 RANK_STEP = 0.03
 """What one place in the search's order weighs against the likeness of the questions."""
+HELD_WEIGHT = 0.6
+"""An added document that holds every word of the question stands like a guide whose question is 60 % the same."""
 UNASKED_PROVIDER = 0.35
 DISPUTE = 0.1
 NAMED_GPU = 0.1
@@ -28,6 +30,9 @@ NEAR_SHARE = 0.45
 """A further passage is heard where its title and best sentence take up this share of the question's words, ..."""
 NEAR_ENOUGH = 5.0
 """... or this many of a long question's."""
+ADDED_SHARE = 0.2
+ADDED_ENOUGH = 2.0
+"""The same for documents that a person added: they want to hear them."""
 
 
 def write(reading: Any, results: Any) -> Answer:
@@ -130,6 +135,12 @@ def asked_alike(query: str, asks: Sequence[str]) -> float:
     return best
 
 
+def held(query: str, words: str) -> float:
+    """0 to 1: the share of the question's words that a passage of an added document holds; it lists no questions."""
+    mine = _terms(query)
+    return len(mine & _terms(words)) / len(mine) if mine else 0.0
+
+
 def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     """The hits once more in order: their rank, and how nearly the entry's own questions are the one asked.
 
@@ -141,7 +152,8 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     gpus = [m.gpu.lower() for m in reading.mentions.gpus if m.gpu]
 
     def weight(place: int, hit: Any) -> float:
-        score = asked_alike(query, hit.asks) - RANK_STEP * place
+        likeness = asked_alike(query, hit.asks) if hit.asks else HELD_WEIGHT * held(query, hit.text)
+        score = likeness - RANK_STEP * place
         if hit.area == "provider" and hit.provider not in providers:
             score -= UNASKED_PROVIDER
         if hit.area == "disagreement":
@@ -186,6 +198,7 @@ def gist(hit: Any, query: Sequence[str], said: str) -> tuple[str, str] | None:
     if not prose:
         return None
     nearest = max(prose, key=lambda s: overlap(s, query))
-    if overlap(f"{hit.title} {nearest}", query) < min(NEAR_SHARE * max(1, len(set(query))), NEAR_ENOUGH):
+    share, enough = (NEAR_SHARE, NEAR_ENOUGH) if hit.entry_id else (ADDED_SHARE, ADDED_ENOUGH)
+    if overlap(f"{hit.title} {nearest}", query) < min(share * max(1, len(set(query))), enough):
         return None
     return f"**{hit.title}**: {nearest}", nearest
