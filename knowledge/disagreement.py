@@ -63,6 +63,11 @@ class Disagreement(BaseModel):
     newer: int
 
 
+def _names(words: frozenset[str] | set[str]) -> set[str]:
+    """The words that name a thing, such as h100: statements on other things cannot disagree."""
+    return {word for word in words if _NAME.search(word)}
+
+
 def find_disagreements(hits: Sequence[Hit], limit: int = 5) -> list[Disagreement]:
     """Pairs of statements from different documents that say the same with other numbers, the most alike first.
 
@@ -74,6 +79,8 @@ def find_disagreements(hits: Sequence[Hit], limit: int = 5) -> list[Disagreement
     for place, (first, words, values) in enumerate(statements):
         for second, other_words, other_values in statements[place + 1 :]:
             if first.source == second.source:
+                continue
+            if _names(words) != _names(other_words):
                 continue
             shared = words & other_words
             likeness = len(shared) / max(1, min(len(words), len(other_words)))

@@ -165,12 +165,21 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     return [hit for _, hit in sorted(enumerate(hits), key=lambda one: (-weight(*one), one[0]))]
 
 
+def gives_orders(words: str) -> bool:
+    """Does a passage of an added document talk to the reader of it ("ignore your rules")? Such text is not quoted."""
+    from advisor.planner.reading.phrases import says
+
+    return says("injection", words.lower())
+
+
 def order(hits: Sequence[Any], lang: str) -> list[Any]:
     """Each entry once, in the language of the answer where it has that; otherwise as ranked."""
     own = {hit.entry_id for hit in hits if hit.entry_id and hit.lang == lang}
     seen: set[str] = set()
     kept = []
     for hit in hits:
+        if not hit.entry_id and gives_orders(hit.text):
+            continue
         if hit.entry_id and hit.lang != lang and hit.entry_id in own:
             continue
         key = hit.entry_id or hit.passage_id
