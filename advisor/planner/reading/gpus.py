@@ -20,18 +20,28 @@ _MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|
 _FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")
 _BEFORE = re.compile(
     r"(?:(?<![\d.])(\d{1,3})\s?(?:x|nodes?(?: of)?|box(?:es)?(?: of)?|machines?(?: with)?|servers?(?: with)?|台の?|ノードの?|\s(?=\d+\s?x))\s{0,2}\(?\s?)?"
-    r"(?<![\d.$¥a-z-])(\d{1,5})\s{0,2}(?:x|\*|枚の|基の|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
+    r"(?<![\d.$¥a-z-])(\d{1,5})\s{0,2}(?:x|\*|(?:枚|基|gpu)(?:構成|搭載|入り|載せ)?の|枚(?:載った|積んだ|入った)|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
 )
 _AFTER = re.compile(
     r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?[がをはのも]?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:枚|基|gpus?(?![a-z])|cards?(?![a-z])|x(?=\s?(?:$|[,.、。)?!]|on |in |at |from |with |for |cheap|と|で|を|の)))"
     r"|[がをはの]?\s?(\d{1,4})\s?(台|ノード|nodes?(?![a-z])|機))"
 )
 _NODES_AFTER = re.compile(
-    r"[\s)]{0,3}(?:搭載)?[のをがで、,]{0,2}\s?(?:(?:サーバー?|マシン|ノード|サーバ機|ボックス)[をがはで]?)?\s?(?:x|across|on|over|を)?\s{0,2}(\d{1,4})\s?(?:台|ノード|nodes?|machines?|servers?|box(?:es)?|hosts?)"
+    r"[\s)]{0,3}(?:搭載(?:した|する)?|載った|載せた|積んだ|入った|入り|付き)?[のをがで、,]{0,2}\s?(?:(?:サーバー?|マシン|ノード|サーバ機|ボックス)[をがはで]?)?\s?(?:x|across|on|over|を)?\s{0,2}(\d{1,4})\s?(?:台|ノード|nodes?|machines?|servers?|box(?:es)?|hosts?)"
 )
 _HOURS = re.compile(r"\s?-?(?:gpu)?[\s-]?(?:hours?|hrs?|時間)(?![a-z])")
 """What follows makes it a number of GPU-hours ("200 H100-hours")."""
-_BARE = re.compile(r"(?<![\d.$a-z-])(\d{1,4})\s?x\s?(\d{2,3})\s?(?:gb|g)(?![a-z0-9/])")
+_TIMES_NODES = re.compile(r"\s?[x*]\s?(\d{1,3})(?![\d.]|\s?(?:gb|tb|g(?![a-z])|%|nvidia|[a-z]\d))")
+"""A second factor: "H100 x 8 x 2" is two machines of eight."""
+_SYSTEM = re.compile(r"(?<![a-z0-9])(?:dgx|hgx)[ -]$")
+_IN_A_SYSTEM = {"V100": 8, "A100": 8, "H100": 8, "H200": 8, "B200": 8, "B300": 8}
+"""GPUs of NVIDIA's DGX and HGX systems, where the name is all that is said."""
+_MEMORY_BARE = re.compile(r" (\d{2,3})(?=\s?(?:$|[,.、。)?!]|x\d|sxm|pcie|for |on |in |spot|at |under |with ))")
+_BARE = re.compile(
+    r"(?<![\d.$a-z-])(\d{1,4})\s?(?:x\s?(\d{2,3})\s?(?:gb|g)(?![a-z0-9/])"
+    r"|(\d{2,3})[\s-]?gb[\s-](?:class |vram )?(?:gpus|cards|gpu|card)(?![a-z]))"
+    r"|(?<![\d.])(\d{1,3})\s?(?:枚|基)の\s?(\d{2,3})\s?gb"
+)
 _BARE_JA = re.compile(
     r"(?<![\d.])(\d{2,3})\s?gb(?:級|クラス|以上)?(?:の?gpu|のカード)?(?:を|が|で|x|\s)?\s?(\d{1,4})\s?(?:枚|基)"
 )
@@ -153,9 +163,17 @@ def _mention(text: str, span: _Span) -> GpuMention:
         variant = _variant(re.search(r"(pcie|nvl|sxm)$", squash(span.text)).group(1))  # type: ignore[union-attr]
     if variant and span.gpu and variant not in span.gpu.variants and variant != "NVL":
         variant = None if len(span.gpu.variants) > 1 else span.gpu.variants[0]
+    if memory is None and span.gpu and (match := _MEMORY_BARE.match(text, end)):
+        said = float(match.group(1))
+        if len(span.gpu.memory_gb) > 1 and said in span.gpu.memory_gb:
+            memory, end = said, match.end()
     start, count, nodes, end = _counts(text, span.start, end)
     if memory is None and (match := _MEMORY.match(text, end)):
         memory, end = float(match.group(1)), match.end()
+    each = _IN_A_SYSTEM.get(span.gpu.name) if span.gpu else None
+    if each and _SYSTEM.search(text[max(0, span.start - 5) : span.start]):
+        nodes = nodes or (count if count != each else None)
+        count = each
     name = span.gpu.name if span.gpu else _title(span.text)
     return GpuMention(
         gpu=name,
@@ -195,9 +213,7 @@ def _counts(text: str, start: int, end: int) -> tuple[int, int | None, int | Non
         nodes = int(match.group(1)) if match.group(1) else None
         start -= len(before) - match.start()
         plain = not re.search(r"x|\*|枚|基", match.group(0))
-        boxes = re.match(
-            r"\s?(?:gpu )?(?:box(?:es)?|nodes?|machines?|servers?|hosts?|搭載)(?![a-z])", text[end : end + 16]
-        )
+        boxes = re.match(r"\s?(?:gpu )?(?:boxes|nodes|machines|servers|hosts|搭載)(?![a-z])", text[end : end + 16])
         if nodes is None and (re.search(r"台の\s?$", before) or (plain and boxes)):
             count, nodes = None, count
     if match := _AFTER.match(text, end):
@@ -209,6 +225,8 @@ def _counts(text: str, start: int, end: int) -> tuple[int, int | None, int | Non
             nodes, count = count, number
         elif count is None:
             count = number
+        if match.group(1) and nodes is None and (match := _TIMES_NODES.match(text, end)):
+            nodes, end = int(match.group(1)), match.end()
     if (match := _NODES_AFTER.match(text, end)) and nodes is None and match.end() > end:
         nodes, end = int(match.group(1)), match.end()
     if _HOURS.match(text, end):
@@ -223,11 +241,12 @@ def _counts(text: str, start: int, end: int) -> tuple[int, int | None, int | Non
 def _bare(text: str, taken: list[GpuMention]) -> list[GpuMention]:
     """Counts of cards known by their memory only ("8x 80GB", "80GBを2枚")."""
     found: list[GpuMention] = []
-    for pattern, count_group, memory_group in ((_BARE, 1, 2), (_BARE_JA, 2, 1)):
+    for pattern in (_BARE, _BARE_JA):
         for match in pattern.finditer(text):
             if any(match.start() < m.end and m.start < match.end() for m in (*taken, *found)):
                 continue
-            count, memory = int(match.group(count_group)), float(match.group(memory_group))
+            first, second = (int(g) for g in match.groups() if g)
+            count, memory = (first, float(second)) if pattern is _BARE else (second, float(first))
             if 0 < count <= _MAX_COUNT and memory >= 8:
                 found.append(
                     GpuMention(
@@ -246,6 +265,14 @@ def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:
     """Reads each mention's clause; in "A, B or C?" every one is a candidate."""
     roles: list[Role] = [_role(text, mention, mentions) for mention in mentions]
     choosing = says("choose", text) or _or_between(text, mentions)
+    for i in range(len(mentions) - 1):
+        if roles[i] == roles[i + 1] == "wanted" and _joined(text, mentions, i):
+            between = text[mentions[i].end : mentions[i + 1].start]
+            if _OR.search(between) and _counts_differ(mentions[i], mentions[i + 1]):
+                roles[i] = roles[i + 1] = "candidate"
+            elif _INSTEAD.search(between):
+                asked = says("question", clause(text, mentions[i].start, mentions[i].end))
+                roles[i], roles[i + 1] = ("candidate", "candidate") if asked else ("wanted", "topic")
     for i, mention in enumerate(mentions):
         if roles[i] != "wanted":
             continue
@@ -257,6 +284,20 @@ def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:
         elif mention.start > 0 and roles.count("wanted") > 1 and choosing:
             roles[i] = "candidate"
     return roles
+
+
+_OR = re.compile(r"(?<![a-z])(?:or|vs\.?|versus)(?![a-z])|それとも|または|か、?\s?$|vs")
+_INSTEAD = re.compile(
+    r"(?<![a-z])(?:instead of|rather than|over|in place of)(?![a-z])|の?代わりに|ではなく|じゃなくて?"
+)
+
+
+def _counts_differ(a: GpuMention, b: GpuMention) -> bool:
+    """Whether two mentions ask for different numbers or sizes, so that they can be no list of equals."""
+    return (a.count or a.nodes or 1, a.memory_gb if a.gpu is None else 0) != (
+        b.count or b.nodes or 1,
+        b.memory_gb if b.gpu is None else 0,
+    )
 
 
 def _or_between(text: str, mentions: list[GpuMention]) -> bool:

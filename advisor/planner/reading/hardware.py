@@ -11,6 +11,7 @@ _COUNT_EN = re.compile(r"(?<![\d.$x-])(\d{1,4})[ -]?(?:x )?(?:gpus?|cards?)(?![a
 _COUNT_JA = re.compile(
     r"(?<![\d.万億千$¥])(\d{1,4})\s?(?:枚|gpu|基)(?!の?(?:画像|写真|イラスト|フレーム|スライド|静止))(?:[^a-z]|$)"
 )
+_OF_THEM = re.compile(r"(?<![\d.$x-])(\d{1,3}) of (?:them|those|these)(?![a-z])")
 _NODES = re.compile(r"(?<![\d.$])(\d{1,4})\s?-?(?:nodes?|ノード|台|box(?:es)?|machines?|servers?|hosts?)(?![a-z目])")
 _GRID_NODES = re.compile(
     r"(?<![\d.$])(\d{1,4})\s?-?(?:nodes?|ノード|台|machines?|servers?|box(?:es)?|hosts?)\s?(?:x|\*|に|で|の|あたり|with|of|,|、)?"
@@ -96,6 +97,10 @@ def _of_mention(text: str, gpu: GpuMention) -> dict[str, int]:
         fields["gpu_count"] = gpu.total
         if gpu.nodes:
             fields["gpus_per_node"] = gpu.count
+    nodes = gpu.nodes or (_nodes_apart(text, gpu) if gpu.count else None)
+    if nodes and nodes > 1 and not gpu.nodes and gpu.count:
+        per_node = gpu.count // nodes if gpu.count > _MOST_IN_A_BOX and gpu.count % nodes == 0 else gpu.count
+        return {"gpu_count": per_node * nodes, "gpus_per_node": per_node, "nodes": nodes}
     if gpu.nodes and gpu.nodes > 1:
         fields["nodes"] = gpu.nodes
         each = None if gpu.count else _EACH.match(text, gpu.end)
@@ -105,6 +110,21 @@ def _of_mention(text: str, gpu: GpuMention) -> dict[str, int]:
     elif gpu.nodes == 1:
         fields["max_nodes"] = 1
     return fields
+
+
+_MOST_IN_A_BOX = 8
+
+
+def _nodes_apart(text: str, gpu: GpuMention) -> int | None:
+    """Machines that the turn names apart from the GPUs ("8x H100 with InfiniBand, 2 nodes")."""
+    from advisor.planner.reading.gpus import clause
+
+    for match in _NODES.finditer(text):
+        words = clause(text, match.start(), match.end())
+        doubtful = any(says(topic, words) for topic in ("sufficiency", "current", "count_asked", "choose"))
+        if not gpu.start <= match.start() < gpu.end and not doubtful:
+            return int(match.group(1))
+    return None
 
 
 def _grid(text: str) -> dict[str, int]:
@@ -129,7 +149,12 @@ def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
     fields: dict[str, int] = _grid(text)
     if fields:
         return fields
-    for pattern, name in ((_COUNT_JA, "gpu_count"), (_COUNT_EN, "gpu_count"), (_NODES, "nodes")):
+    for pattern, name in (
+        (_COUNT_JA, "gpu_count"),
+        (_COUNT_EN, "gpu_count"),
+        (_OF_THEM, "gpu_count"),
+        (_NODES, "nodes"),
+    ):
         for match in pattern.finditer(text):
             if any(g.start <= match.start() < g.end for g in gpus) or name in fields:
                 continue

@@ -56,6 +56,16 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class NamedFamily:
+    """A cloud's machine family: how it is written, its instance types, and whether the name needs no cloud beside it."""
+
+    cloud: str
+    pattern: re.Pattern[str]
+    types: tuple[str, ...]
+    alone: bool
+
+
+@dataclass(frozen=True)
 class Lexicon:
     """Everything a reading looks names up in. Keys are normalised text; models are keyed without spaces and hyphens."""
 
@@ -73,6 +83,10 @@ class Lexicon:
     """Patterns of the instance type names that the knowledge base has link facts for."""
     machine_families: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Types of a cloud's machine family, by cloud and family: ("aws", "p5"), ("gcp", "a3 mega"), ("gcp", "a3")."""
+    named_families: tuple[NamedFamily, ...] = ()
+    """Machine families with names of their own ("p5en", "ND H100 v5", "高火力 PHY")."""
+    provider_kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Providers by kind: hyperscaler, cloud, marketplace, broker, academic, serverless."""
     home_providers: tuple[str, ...] = ()
     """Providers that are based in Japan."""
     instance_types: frozenset[str] = frozenset()
@@ -173,6 +187,8 @@ def load_lexicon() -> Lexicon:
         instance_patterns=_instance_patterns(),
         home_providers=tuple(row["provider"] for row in _rows(_KNOWLEDGE / "providers.csv") if row["country"] == "JP"),
         machine_families=_machine_families(),
+        named_families=_named_families(),
+        provider_kinds=_provider_kinds(),
         rate=_rate(),
         ordinary={kind: frozenset(names) for kind, names in ordinary.items()},
     )
@@ -223,6 +239,25 @@ def _machine_families() -> dict[tuple[str, str], tuple[str, ...]]:
         for key in keys:
             found.setdefault((cloud, key), {})[name] = None
     return {key: tuple(names) for key, names in found.items()}
+
+
+def _named_families() -> tuple[NamedFamily, ...]:
+    return tuple(
+        NamedFamily(
+            row["cloud"],
+            re.compile(rf"(?<![a-z0-9.\-_])(?:{row['pattern']})(?![a-z0-9_]|[.-][a-z0-9])"),
+            tuple(row["types"].split("|")),
+            row["named_alone"] == "yes",
+        )
+        for row in _rows(_FOLDER / "machine_families.csv")
+    )
+
+
+def _provider_kinds() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for row in _rows(_KNOWLEDGE / "providers.csv"):
+        found.setdefault(row["kind"], []).append(row["provider"])
+    return {kind: tuple(names) for kind, names in found.items()}
 
 
 def _rate() -> Rate | None:

@@ -28,6 +28,12 @@ _NOT_PARAMS = re.compile(
 _PARAM_WORD = re.compile(
     r"\s?-?(?:param|パラメータ|パラメーター|model|モデル|級|クラス|class|dense|規模|size|の|を|で|\)|$|-)"
 )
+_COUNTED = r"(?:images|photos|pictures|documents|docs|tokens|records|rows|users|requests|samples|examples|pages|chunks|videos|clips|frames|steps|queries|pairs|prompts|files|vectors|hours)"
+_OF_A_MODEL = re.compile(
+    rf"[\s-]?(?:(?!{_COUNTED}(?![a-z]))[a-z][a-z0-9/+-]* ){{0,4}}(?:model|llm|vlm|lm|mllm|network|transformer|encoder|decoder|backbone|policy|classifier)(?![a-z])"
+    r"|の?[^、。をでがとはにも,.\s\d]{0,14}(?:モデル|llm|ネットワーク|エンコーダ)"
+)
+"""What makes a number beside it the size of a model, whatever the model is for ("14B video generation model")."""
 _UNITS = {
     "b": 1.0,
     "bn": 1.0,
@@ -154,7 +160,9 @@ def _sizes(text: str) -> list[ModelMention]:
     active = [(m.start(), m.end()) for m in _ACTIVE.finditer(text)]
     for match in _SIZE.finditer(text):
         unit = match.group(2)
-        if any(m.start < match.end() and match.start() < m.end for m in found) or _NOT_PARAMS.match(text, match.end()):
+        if any(m.start < match.end() and match.start() < m.end for m in found):
+            continue
+        if _NOT_PARAMS.match(text, match.end()) and not _names_a_model(text, match):
             continue
         if any(a < match.end() and match.start() < b for a, b in active):
             continue
@@ -172,13 +180,18 @@ def _says_params(text: str, match: re.Match[str]) -> bool:
     if re.match(r"[\s\-の]{0,2}(?:param|パラメ)", text[match.end() : match.end() + 8]):
         return True
     if match.group(2) in ("m", "t", "trillion"):
-        return bool(
-            re.match(
-                r"[\s-]?(?:model|llm|moe|モデル|級|クラス|class|dense|bert|gpt|encoder)",
-                text[match.end() : match.end() + 8],
-            )
-        )
+        near = text[match.end() : match.end() + 8]
+        return bool(re.match(r"[\s-]?(?:moe|級|クラス|class|dense|bert|gpt)", near)) or _names_a_model(text, match)
     return False
+
+
+def _names_a_model(text: str, match: re.Match[str]) -> bool:
+    """Whether the words after a number make it the size of a model rather than an amount of data."""
+    if re.match(
+        rf"\s?-?{_COUNTED}(?![a-z])|\s?(?:トークン|枚|件|円|人|文書|文字|ページ|行|件)", text[match.end() :][:16]
+    ):
+        return False
+    return _OF_A_MODEL.match(text, match.end()) is not None
 
 
 def active_params(text: str) -> float | None:

@@ -15,7 +15,7 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("〜～∼", "~"),
         **dict.fromkeys("’‘´`", "'"),
         **dict.fromkeys("“”„", '"'),
-        **dict.fromkeys("™®©\u200b\u200c\u200d\u2060\ufeff\u00ad", None),
+        **dict.fromkeys("™®©\u200b\u200c\u200d\u2060\ufeff\u00ad\u20e3\ufe0e\ufe0f", None),
     }
 )
 _TAG = re.compile(r"</?[a-z][^<>]{0,300}>|<!--[^<>]{0,300}-->")
@@ -29,6 +29,7 @@ _GLUED = re.compile(r"(?<![a-z0-9])([abhv][1-3]00)(\d{1,2}(?:枚|基|台)|(?:40|
 _TOO_LONG = re.compile(r"\d{16,}|(\S)\1{60,}")
 """Digits that are no number a person means, and one mark held down: they carry nothing and slow every pattern."""
 _SPACES = re.compile(r"[^\S\n]{1,}")
+_KANA_MACHINES = re.compile(r"(?<=\d)\s?だい(?=[のをでとに、。\s]|$)")
 _KANA_COUNT = re.compile(
     r"(?<=\d)\s?(?:まい(?![\u3041-\u3096])|まい(?=で|の|と|を|だと|なら|くらい|ほど|いり|ほし|かり)|マイ(?![\u30a1-\u30fa]))"
 )
@@ -52,6 +53,10 @@ _WORD_NUMBER = re.compile(
 )
 _COUPLE = re.compile(
     r"(?<![a-z])a couple of (?=[a-z0-9])|(?<![a-z])a pair of (?=[a-z0-9])|(?<![a-z])dual(?=[ -][a-z0-9])"
+)
+_MANY = {"octo": 8, "octa": 8, "quad": 4, "triple": 3, "twin": 2}
+_MANY_OF = re.compile(
+    r"(?<![a-z0-9])(?:(octo|octa|quad|triple|twin)|(\d{1,2})-way)[ -](?=gpu|(?:nvidia |rtx |geforce |tesla |amd )?[a-z]{0,3}\d{2,4})"
 )
 _HALF_DOZEN = re.compile(r"(?<![a-z])half a dozen (?=[a-z])")
 
@@ -78,12 +83,13 @@ def normalize(text: str) -> str:
         ),
         text,
     )
-    text = _KANA_COUNT.sub("枚", text)
+    text = _KANA_MACHINES.sub("台", _KANA_COUNT.sub("枚", text))
     text = _GIGS.sub(r"\1gb", text)
     text = _TEN_THOUSANDS.sub(lambda m: str(int(m.group(1)) * 10_000), text)
     text = _GLUED.sub(r"\1 \2", text)
     text = _COUPLE.sub("2 ", text)
     text = _HALF_DOZEN.sub("6 ", text)
+    text = _MANY_OF.sub(lambda m: f"{_MANY[m.group(1)] if m.group(1) else m.group(2)}x ", text)
     text = _WORD_NUMBER.sub(lambda m: f"{_WORD_NUMBERS[m.group(1)]} ", text)
     return _SPACES.sub(" ", text).strip()
 

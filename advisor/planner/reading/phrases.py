@@ -94,6 +94,11 @@ def relaxed(text: str, start: int, end: int) -> bool:
     return says("relaxed_after", text[end : end + 24]) or says("relaxed_before", text[max(0, start - 40) : start])
 
 
+def too(text: str, end: int) -> bool:
+    """Whether what stands before `end` is let in beside others ("AWSでもいい", "AWS is fine too"), so it is no wish for it."""
+    return any(hit.value == "too" for hit in hits("allowed_after", text[end : end + 24]))
+
+
 def allowed(text: str, start: int, end: int) -> bool:
     """Whether the words around [start, end) let it in again ("やっぱりAWSもOK", "AWS is fine after all")."""
     return says("allowed_after", text[end : end + 24]) or says("allowed_before", text[max(0, start - 30) : start])

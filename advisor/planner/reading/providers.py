@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from advisor.answer import Constraints
-from advisor.planner.reading.gpus import clause
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.normalize import squash
-from advisor.planner.reading.phrases import allowed, negated, relaxed, says
+from advisor.planner.reading.phrases import allowed, hits, negated, relaxed, says, too
 
 _INSTANCE = re.compile(
     r"(?<![a-z0-9.\-_])(?:"
@@ -21,13 +20,6 @@ _INSTANCE = re.compile(
     r")(?![a-z0-9])"
 )
 _AZURE_SHORT = re.compile(r"n[dcv]{1,2}\d")
-_FAMILY = re.compile(
-    r"(?<![a-z0-9.\-_])(?:(?P<aws>p[3-6][a-z]{0,3}|g[4-7][a-z]{0,3})"
-    r"|(?P<gcp>a[2-4]x?|g[24])(?:[ -](?P<sub>mega|ultra|high|edge|max)(?:gpu)?)?)(?![a-z0-9_.]|-[a-z0-9])"
-)
-_FAMILY_AFTER = re.compile(
-    r"\s?の?(?:インスタンス|マシン|シリーズ|ファミリー?|vm|instances?|machines?|series|family|nodes?)(?![a-z])"
-)
 _CLOUD_WORD = re.compile(
     r"(?<![a-z0-9])(?:on|at|from|via|through) ([a-z][a-z0-9]{3,18}(?:cloud|compute|pod|labs|stack|gpu|\.ai|\.io))(?![a-z0-9])"
 )
@@ -38,7 +30,7 @@ _MOST_MENTIONS = 24
 
 @dataclass(frozen=True)
 class ProviderMention:
-    """A provider's id, and whether it is wanted, ruled out, allowed again, no longer demanded, or only in use."""
+    """A provider's id, and its role: wanted, excluded, allowed (again), either (may be it or others), relaxed, current."""
 
     provider: str
     text: str
@@ -68,6 +60,8 @@ def _as_provider(text: str, start: int, end: int) -> bool:
 def _role(text: str, match: re.Match[str]) -> str:
     if relaxed(text, match.start(), match.end()):
         return "relaxed"
+    if lacked := _lacked(text, match.start(), match.end()):
+        return lacked
     if negated(text, match.start(), match.end()):
         return "excluded"
     if says(
@@ -75,7 +69,17 @@ def _role(text: str, match: re.Match[str]) -> str:
         text[max(0, match.start() - 70) : match.start()] + "§" + text[match.end() : match.end() + 14],
     ):
         return "wanted" if _stays(text, match) else "current"
-    return "allowed" if allowed(text, match.start(), match.end()) else "wanted"
+    if allowed(text, match.start(), match.end()):
+        return "either" if too(text, match.end()) else "allowed"
+    return "wanted"
+
+
+def _lacked(text: str, start: int, end: int) -> str | None:
+    """ "excluded" where the turn says that there is no account there, "current" where only credits or quota are missing."""
+    near = text[max(0, start - 40) : start] + "§" + text[end : end + 24]
+    if says("provider_no_account", near) or (says("provider_no_credit", near) and says("elsewhere", text)):
+        return "excluded"
+    return "current" if says("provider_no_credit", near) else None
 
 
 def _stays(text: str, match: re.Match[str]) -> bool:
@@ -102,11 +106,13 @@ def _spread(text: str, found: list[ProviderMention]) -> list[ProviderMention]:
     return out
 
 
-def provider_fields(mentions: list[ProviderMention], old: Constraints | None = None) -> dict[str, tuple[str, ...]]:
+def provider_fields(
+    mentions: list[ProviderMention], old: Constraints | None = None, *, soft: bool = False
+) -> dict[str, tuple[str, ...]]:
     """`providers` and `not_providers` that the turn sets; absent where it names none.
 
     A provider that is allowed again ("やっぱりAWSもOK") leaves `old.not_providers`, or joins `old.providers`; one that is no
-    longer demanded ("AWSじゃなくてもいい") sets `providers` free.
+    longer demanded ("AWSじゃなくてもいい") sets `providers` free, and so does a `soft` wish ("Lambda if possible, else others").
     """
     old = old or Constraints()
     mentions = [_plain(m, old) for m in mentions]
@@ -114,7 +120,7 @@ def provider_fields(mentions: list[ProviderMention], old: Constraints | None = N
     excluded = tuple(dict.fromkeys(m.provider for m in mentions if m.role == "excluded"))
     fields = {"providers": tuple(p for p in wanted if p not in excluded), "not_providers": excluded}
     fields = {name: value for name, value in fields.items() if value}
-    back = {m.provider for m in mentions if m.role == "allowed"}
+    back = {m.provider for m in mentions if m.role in ("allowed", "either")}
     if back & set(old.not_providers):
         left = tuple(p for p in old.not_providers if p not in back)
         fields.setdefault("not_providers", left)
@@ -122,7 +128,26 @@ def provider_fields(mentions: list[ProviderMention], old: Constraints | None = N
         fields.setdefault("providers", tuple(dict.fromkeys([*old.providers, *sorted(back)])))
     if any(m.role == "relaxed" for m in mentions):
         fields.setdefault("providers", ())
+    if soft and fields.get("providers"):
+        fields["providers"] = ()
     return fields
+
+
+def group_mentions(text: str, lexicon: Lexicon) -> list[ProviderMention]:
+    """Whole kinds of sellers that the turn asks for or rules out ("no hyperscalers", "大手クラウド以外"), as their members."""
+    found: list[ProviderMention] = []
+    for hit in hits("provider_group", text):
+        others = hit.value.startswith("not_")
+        role = "excluded" if negated(text, hit.start, hit.end) else None
+        near = text[max(0, hit.start - 16) : hit.start] + "§" + text[hit.end : hit.end + 6]
+        role = role or ("wanted" if says("provider_group_only", near) else None)
+        if role is None:
+            continue
+        if others:
+            role = "wanted" if role == "excluded" else "excluded"
+        members = lexicon.provider_kinds.get(hit.value.removeprefix("not_"), ())
+        found += [ProviderMention(name, hit.text, hit.start, hit.end, role) for name in members]
+    return found
 
 
 def _plain(mention: ProviderMention, old: Constraints) -> ProviderMention:
@@ -149,33 +174,6 @@ def read_instance_types(text: str, lexicon: Lexicon) -> tuple[tuple[str, ...], t
 def inside_type(text: str, at: int) -> bool:
     """Whether a place of the text is inside an instance type's name ("Standard_ND96isr_H100_v5")."""
     return any(m.start() <= at < m.end() for m in _INSTANCE.finditer(text))
-
-
-@dataclass(frozen=True)
-class FamilyMention:
-    """A cloud's machine family ("A3 Mega", "p5") with its types."""
-
-    start: int
-    end: int
-    types: tuple[str, ...]
-    questioned: bool = False
-    """It stands in a question about its link, so it is spoken of rather than asked for."""
-
-
-def read_families(text: str, lexicon: Lexicon, providers: list[ProviderMention]) -> list[FamilyMention]:
-    """Machine families, where the cloud is named, a second word makes it one ("A3 Mega"), or "instances" follows."""
-    named = {m.provider for m in providers if m.role != "excluded"}
-    found: list[FamilyMention] = []
-    for match in islice(_FAMILY.finditer(text), _MOST_MENTIONS):
-        cloud = "aws" if match.group("aws") else "gcp"
-        key = match.group("aws") or " ".join(filter(None, (match.group("gcp"), match.group("sub"))))
-        types = lexicon.machine_families.get((cloud, key), ())
-        said = cloud in named or match.group("sub") or _FAMILY_AFTER.match(text, match.end())
-        if types and said and not re.search(r"(?:nvidia|rtx|tesla)\s?$", text[: match.start()][-10:]):
-            words = clause(text, match.start(), match.end())
-            questioned = says("link_word", words) and says("question", words)
-            found.append(FamilyMention(match.start(), match.end(), types, questioned))
-    return found
 
 
 def read_unknown_providers(text: str, lexicon: Lexicon) -> tuple[str, ...]:

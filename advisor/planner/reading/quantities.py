@@ -16,6 +16,8 @@ _SCALE = {
     "k": 1e3, "thousand": 1e3, "千": 1e3, "万": 1e4, "百万": 1e6, "千万": 1e7, "m": 1e6, "million": 1e6, "mil": 1e6,
     "億": 1e8, "十億": 1e9, "b": 1e9, "bn": 1e9, "billion": 1e9, "兆": 1e12, "t": 1e12, "trillion": 1e12, "": 1.0,
 }  # fmt: skip
+_OF_PEOPLE = frozenset({"concurrency", "users", "requests_per_s", "micro_batch", "jobs"})
+"""Amounts that no billion counts: the number before is a model's ("32B 同時10人")."""
 _BINARY = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 _HOURS = {
     "minute": 1 / 60, "分": 1 / 60, "hour": 1, "hr": 1, "h": 1, "時間": 1, "day": 24, "日": 24, "日間": 24, "week": 168, "週間": 168,
@@ -76,6 +78,8 @@ def _value(match: re.Match[str], row: NumberPattern) -> float | None:
     if row.unit == "duration":
         unit = match.group("u").rstrip("s") if match.group("u") not in ("hrs",) else "hr"
         return number * _HOURS.get(unit, 1.0)
+    if row.meaning in _OF_PEOPLE and scale in ("b", "bn", "t"):
+        return None
     value = number * _SCALE[scale]
     if row.unit == "per_minute":
         value /= 60

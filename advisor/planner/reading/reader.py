@@ -15,6 +15,7 @@ from advisor.planner.reading.conditions import (
     rate_in_use,
     usual_money,
 )
+from advisor.planner.reading.families import family_nodes, read_families
 from advisor.planner.reading.gpus import read_gpus
 from advisor.planner.reading.hardware import count_fields, gpu_fields
 from advisor.planner.reading.intent import Signals, guess
@@ -37,10 +38,10 @@ from advisor.planner.reading.normalize import clip, normalize
 from advisor.planner.reading.phrases import hits, relaxed, says
 from advisor.planner.reading.places import place_fields, read_places
 from advisor.planner.reading.providers import (
+    group_mentions,
     home_providers,
     inside_type,
     provider_fields,
-    read_families,
     read_instance_types,
     read_providers,
     read_unknown_providers,
@@ -108,7 +109,11 @@ def _read(
     model = job_model(norm, models, before is not None)
     numbers = read_numbers(norm)
     known_types, unknown_types = read_instance_types(norm, lexicon)
+    typed = bool(known_types or unknown_types or (families and not providers))
     asked_types = tuple(dict.fromkeys([*known_types, *(t for f in families if not f.questioned for t in f.types)]))
+    elsewhere = {p.provider for p in providers if p.role == "wanted"} - {f.cloud for f in families}
+    if families and elsewhere and any(g.gpu for g in gpus):
+        asked_types = known_types  # "AWS p5 or Lambda 8x H100" is no wish for p5 alone
     known_types = tuple(dict.fromkeys([*known_types, *(t for f in families for t in f.types)]))
     if len(known_types) + len(unknown_types) > 1:
         gpus = tuple(g.model_copy(update={"role": "topic"}) if inside_type(norm, g.start) else g for g in gpus)
@@ -125,13 +130,15 @@ def _read(
     hard = gpu_fields(gpus)
     if any(g.gpu and relaxed(norm, g.start, g.end) for g in gpus):
         hard = {"gpus": (), "gpu_variants": (), **hard}
-    counts = count_fields(norm, gpus, lang) or bare_count(norm, before)
+    counts = count_fields(norm, gpus, lang) or bare_count(norm, before) or family_nodes(families)
     money = read_money(
         norm, rate_in_use(lexicon.rate, before), counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before)
     )
     old = before.constraints if before else None
     places = place_fields(norm, lexicon, lang, old)
-    of_providers = provider_fields(providers, old)
+    of_providers = provider_fields(
+        [*providers, *group_mentions(norm, lexicon)], old, soft=says("soft_provider", norm) and before is None
+    )
     if "providers" not in of_providers and (at_home := home_providers(norm, lexicon)):
         of_providers |= {"providers": at_home}
     links = link_fields(norm) if before is not None or re.search(r"\w\W+\w", norm) or not norm.isascii() else {}
@@ -143,7 +150,7 @@ def _read(
     method = read_method(norm, kind or old_kind)
     signals = Signals(
         has_job=job_here,
-        has_hardware=bool(wanted or known_types or unknown_types),
+        has_hardware=typed or bool(wanted),
         has_limits=limits,
         price_cap=bool(money.fields),
         hourly_cap=bool(money.fields.keys() & {"max_price_usd_hour", "max_price_usd_gpu_hour"}),
