@@ -93,6 +93,8 @@ class Constraints(Frozen):
     max_price_usd_hour: float | None = None
     budget_usd: float | None = None
     budget_usd_month: float | None = None
+    rent_hours: float | None = None
+    """Hours that the machine is rented for, where the person said how long; with a budget it gives a price an hour."""
     spot: bool | None = None
     """True: spot wanted or allowed explicitly; False: spot excluded; None: not said."""
     nvlink: Literal[True] | None = None
@@ -169,6 +171,12 @@ class Pick(Frozen):
     spot: bool = False
     price_usd_hour: float | None = None
     price_usd_gpu_hour: float | None = None
+    currency: str = "USD"
+    """Currency of the price as published."""
+    price_original_hour: float | None = None
+    """The published price of one machine in that currency, where it is not US dollars."""
+    price_note: str | None = None
+    """What the price list says beside the price: rate used, tax, monthly amounts, terms."""
     as_of: str = "unknown"
     source: str
     nodes: int = 1
@@ -224,6 +232,27 @@ class Citation(Frozen):
     passage_id: str | None = None
 
 
+class NamedMachine(Frozen):
+    """A machine that the person named, judged for the job; prices are those of the cheapest row known for it."""
+
+    label: str
+    gpus: int
+    nodes: int = 1
+    need_gb: float | None = None
+    have_gb: float | None = None
+    fits: bool | None = None
+    plan: str = ""
+    tokens_per_s: float | None = None
+    hours: float | None = None
+    usd_hour: float | None = None
+    cost_usd: float | None = None
+    usd_per_million_tokens: float | None = None
+    usd_per_100_fp32_tflops_hour: float | None = None
+    """For simulations and rendering, whose speed is not modelled: price of the peak rate."""
+    seller: str | None = None
+    instance_type: str | None = None
+
+
 class ToolCall(Frozen):
     """One call the turn made."""
 
@@ -244,6 +273,10 @@ class Answer(Frozen):
     picks: tuple[Pick, ...] = ()
     alternatives: tuple[Pick, ...] = ()
     """Where nothing matches all of it: the nearest rows, told as such."""
+    machines: tuple[NamedMachine, ...] = ()
+    """The machines that the person named, judged for the job."""
+    compared_with: Pick | None = None
+    """The first pick of an earlier turn, where the text compares with it."""
     relaxed: tuple[str, ...] = ()
     counterfactual: Counterfactual | None = None
     assumptions: tuple[str, ...] = ()

@@ -60,12 +60,25 @@ def offer_filter(constraints: Constraints, *, limit: int = EVERYTHING) -> OfferF
         nvlink=bool(c.nvlink),
         rdma=c.internode is not None and limit < EVERYTHING,
         fabric=("infiniband",) if c.internode == "infiniband" else c.fabrics,
-        max_price=c.max_price_usd_hour,
+        max_price=hourly_cap(c) if listed else c.max_price_usd_hour,
         max_price_gpu=c.max_price_usd_gpu_hour,
         spot=False if c.spot is False else None,
         sort=sort,  # type: ignore[arg-type]
         limit=limit,
     )
+
+
+def hourly_cap(constraints: Constraints) -> float | None:
+    """Dollars an hour that one instance may cost: the stated cap, or what a total pays for over the hours of rental.
+
+    A total is for all machines, so its share counts where several are asked for; the lower of the two limits holds.
+    """
+    c = constraints
+    limits = [c.max_price_usd_hour]
+    if c.budget_usd is not None and c.rent_hours:
+        machines = c.nodes or (-(-c.gpu_count // NODE_GPUS) if c.gpu_count else 1)
+        limits.append(c.budget_usd / c.rent_hours / machines)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def recommend_from_store(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from advisor.answer import Workload
 from advisor.planner.reading import Reading
+from advisor.planner.reading.result import GpuMention
 from advisor.selection import offer_filter
 
 Call = tuple[str, dict[str, Any]]
@@ -45,8 +50,7 @@ def is_sized(reading: Reading) -> bool:
 
 def recommend_call(reading: Reading) -> Call:
     """Size the job and pick offers."""
-    workload = reading.workload
-    assert workload is not None
+    workload = rented_for(reading)
     constraints = reading.constraints.model_copy(update={"min_total_gpu_memory_gb": more_than_ran_out(reading)})
     fleet = fleet_size(reading)
     if fleet and not (constraints.gpu_count or constraints.min_gpus):
@@ -63,6 +67,16 @@ def recommend_call(reading: Reading) -> Call:
             "lang": reading.answer_lang,
         },
     )
+
+
+def rented_for(reading: Reading) -> Workload:
+    """The job, with the time of rental as the time that it has, where nothing else was said of it."""
+    workload, hours = reading.workload, reading.constraints.rent_hours
+    assert workload is not None
+    if hours is None or workload.deadline_hours is not None:
+        return workload
+    sources = {**workload.sources, "deadline_hours": "stated"}
+    return workload.model_copy(update={"deadline_hours": hours, "sources": sources})
 
 
 def capacity(reading: Reading) -> float | None:
@@ -115,13 +129,9 @@ def size_calls(reading: Reading) -> list[Call]:
     calls: list[Call] = []
     seen: set[tuple[str, int]] = set()
     for mention in (*reading.current, *reading.candidates):
-        if not mention.known or mention.gpu is None:
+        gpu = sized_gpu(mention)
+        if gpu is None:
             continue
-        gpu = " ".join(
-            part
-            for part in (mention.gpu, mention.variant, f"{mention.memory_gb:g}GB" if mention.memory_gb else None)
-            if part and part != "unknown"
-        )
         gpus = mention.total or 1
         if (gpu, gpus) in seen or len(calls) >= MAX_SIZED:
             continue
@@ -134,11 +144,44 @@ def size_calls(reading: Reading) -> list[Call]:
                     "gpu": gpu,
                     "gpus": gpus,
                     "nodes": mention.nodes or 1,
+                    "constraints": places_of(reading),
                     "lang": reading.answer_lang,
                 },
             )
         )
     return calls
+
+
+PLACES = {"providers", "not_providers", "regions", "countries", "not_countries", "spot"}
+
+
+def places_of(reading: Reading) -> dict[str, Any]:
+    """The limits on sellers and places, for the price of a machine that the person names."""
+    return reading.constraints.model_dump(mode="json", exclude_defaults=True, include=PLACES)
+
+
+CLASS_WIDTH = 0.03
+"""How far a stated size may be from a class of cards."""
+
+
+@cache
+def memory_classes() -> tuple[tuple[float, str], ...]:
+    """(GB, a common GPU of that memory): what "a 24 GB card" is sized as."""
+    with (Path(__file__).parent / "memory_classes.csv").open(encoding="utf-8", newline="") as file:
+        return tuple((float(row["memory_gb"]), row["gpu"]) for row in csv.DictReader(file))
+
+
+def sized_gpu(mention: GpuMention) -> str | None:
+    """The name under which a mention is sized; for a bare size a common card of it; None where nothing is known."""
+    if mention.gpu is None and mention.memory_gb:
+        near = [(abs(size - mention.memory_gb), gpu) for size, gpu in memory_classes()]
+        gap, gpu = min(near)
+        return gpu if gap <= CLASS_WIDTH * mention.memory_gb else None
+    if not mention.known or mention.gpu is None:
+        return None
+    memory = f"{mention.memory_gb:g}GB" if mention.memory_gb else None
+    parts = (mention.gpu, mention.variant, memory)
+    return " ".join(part for part in parts if part and part != "unknown")
 
 
 def search_calls(reading: Reading, k: int) -> list[Call]:

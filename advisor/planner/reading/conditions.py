@@ -14,7 +14,7 @@ from advisor.planner.reading.phrases import says
 from advisor.planner.reading.result import GpuMention, Quantity, Reading
 
 _BARE_COUNT = re.compile(
-    r"^\W*(?:ok|and|or|so|then|what about|how about|what if|with|make it|what would|for|じゃあ|では|なら)?,?\s*(\d{1,5})"
+    r"^\W*(?:(?:ok|and|or|so|then|what about|how about|what if|if|with|on|make it|what would|for|just|only|try|i use|we use|じゃあ|では|なら|もし)[, ]*)*\s*(\d{1,5})"
     r"\s?(?P<unit>枚|基|台|ノード|x(?![a-z0-9])|gpus?|cards?|nodes?|machines?)?(?:を|で|に|の|は)?"
     r"(?:\s?(?:instead|then|of them|cost|だと|なら|だったら|の場合|場合|にしたら|にして|する|した|と|は|どう|いくら|料金|価格|月額|合計|で|です|でしょう|ください|お願い|します|か))*[\s?.!。、]*$"
 )
@@ -48,6 +48,27 @@ def rate_in_use(rate: Rate | None, before: Reading | None) -> Rate | None:
     if before is not None and before.fx is not None and before.fx.source == STATED:
         return Rate(before.fx.rate, before.fx.as_of, before.fx.source)
     return rate
+
+
+def together(fields: dict[str, Any]) -> dict[str, int]:
+    """ "8 GPUs a node, 4 nodes" is 32 GPUs."""
+    each, nodes, count = fields.get("gpus_per_node"), fields.get("nodes"), fields.get("gpu_count")
+    return {"gpu_count": each * nodes} if each and nodes and count in (None, each) else {}
+
+
+_BARE_MEMORY = re.compile(
+    r"(?<![\d.$¥x])(\d{2,3})\s?gb(?!\s?(?:/|ps|ram(?![a-z])|disk|ssd|nvme|storage|of (?:data|disk|storage|ram)|dataset|data|の?(?:データ|ディスク|ストレージ|ファイル|ram)))"
+)
+_CARD_SIZES = (10.0, 300.0)
+
+
+def bare_memory(norm: str) -> dict[str, Any]:
+    """ "48GB under $0.5/hr": in a turn that names no GPU, model or job, a size is that of a card."""
+    match = _BARE_MEMORY.search(norm)
+    if match is None or says("sufficiency", norm):
+        return {}
+    size = float(match.group(1))
+    return {"min_gpu_memory_gb": size} if _CARD_SIZES[0] <= size <= _CARD_SIZES[1] else {}
 
 
 MEMORY_CLASS = 1.2

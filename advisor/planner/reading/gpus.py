@@ -44,6 +44,7 @@ _BARE = re.compile(
 )
 _BARE_JA = re.compile(
     r"(?<![\d.])(\d{2,3})\s?gb(?:級|クラス|以上)?(?:の?gpu|のカード)?(?:を|が|で|x|\s)?\s?(\d{1,4})\s?(?:枚|基)"
+    r"|(?<![\d.])(\d{2,3})\s?gb\s?[x*]\s?(\d{1,3})(?![\d.]|\s?(?:gb|tb|[a-z]\d))"
 )
 _UNKNOWN = re.compile(
     r"(?:(?<![a-z0-9\-_.])|(?<=\dx))((?:nvidia|geforce|amd|instinct|intel|tesla|quadro|radeon)[\s-]?)?"
@@ -74,11 +75,13 @@ def read_gpus(text: str, lexicon: Lexicon, machines: tuple[tuple[int, int], ...]
     `machines` are places where a name stands for a cloud's machine family, such as GCP's A2.
     """
     spans = [s for s in _known(text, lexicon) if not any(a < s.end and s.start < b for a, b in machines)]
-    spans += _misspelt(text, spans, lexicon)
-    spans += _unknown(text, spans, lexicon)
+    taken = [_Span(a, b, None, "") for a, b in machines]
+    spans += _misspelt(text, spans + taken, lexicon)
+    spans += _unknown(text, spans + taken, lexicon)
     spans = sorted(spans, key=lambda span: span.start)[:_MOST_MENTIONS]
     mentions = [_mention(text, span) for span in spans]
     mentions += _bare(text, mentions)
+    mentions += _class_asked(text) if not mentions else []
     mentions.sort(key=lambda mention: mention.start)
     roles = _roles(text, mentions)
     return tuple(m.model_copy(update={"role": role}) for m, role in zip(mentions, roles, strict=True))
@@ -259,6 +262,31 @@ def _bare(text: str, taken: list[GpuMention]) -> list[GpuMention]:
                     )
                 )
     return found
+
+
+_CLASS = re.compile(
+    r"(?<![\d.$¥x-])(\d{1,3})\s?gb(?!/s|ps|\s?(?:ram(?![a-z])|disk|ssd|dataset|of data|の?(?:データ|ディスク|ssd)))"
+)
+
+
+def _class_asked(text: str) -> list[GpuMention]:
+    """ "Is 24 GB enough?": one card of a size that the turn asks about."""
+    match = _CLASS.search(text)
+    if match is None or not 4 <= float(match.group(1)) <= 300:
+        return []
+    words = clause(text, match.start(), match.end())
+    if not says("sufficiency", words) or says("job_needs", words):
+        return []
+    return [
+        GpuMention(
+            gpu=None,
+            text=match.group(0),
+            start=match.start(),
+            end=match.end(),
+            memory_gb=float(match.group(1)),
+            count=1,
+        )
+    ]
 
 
 def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:

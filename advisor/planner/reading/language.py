@@ -34,6 +34,8 @@ def detect(text: str) -> Literal["ja", "en", "unknown"]:
     if not kana and not han:
         return "en" if latin or re.search(r"[a-z]", text) else "unknown"
     ends_ja = bool(re.search(r"[\u3041-\u30ff\u4e00-\u9fff][\s。?!?…ー~.]*$", text))
+    if han and not kana and not _ENGLISH.search(own):
+        return "ja"
     if kana + han >= 2 and (kana + 0.5 * han) >= _JA_SHARE * latin:
         return "ja"
     return "ja" if ends_ja and kana else "en" if latin >= 3 else "ja"

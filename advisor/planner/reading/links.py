@@ -11,8 +11,18 @@ from advisor.planner.reading.result import GpuMention, Premise
 _SENTENCE = re.compile(r"[^。!！?？\n]+[。!！?？\n]?")
 
 
-def link_fields(text: str) -> dict[str, Any]:
-    """`nvlink`, `internode`, `fabrics` as conditions of a request for machines."""
+_ALONE = re.compile(
+    r"(?<![a-z0-9])(?P<link>nvlink|infiniband|rdma)"
+    r"(?=\s*(?:$|[,、。;]|\d{1,4}\s?(?:x|枚|基|台|ノード|nodes?|gpus?)|cheap|under |below |in |for |on |most |最安|安い|東京|国内|日本))"
+)
+_MOST_CHARS = 120
+
+
+def link_fields(text: str, *, beside: bool = False) -> dict[str, Any]:
+    """`nvlink`, `internode`, `fabrics` as conditions of a request for machines.
+
+    `beside`: hardware is named, so that a link that merely stands beside it ("H100 8枚 InfiniBand 2ノード") is asked for.
+    """
     fields: dict[str, Any] = {}
     if says("nvlink_no", text):
         fields["nvlink"] = None
@@ -24,7 +34,21 @@ def link_fields(text: str) -> dict[str, Any]:
         fields["internode"], fields["fabrics"] = "rdma", ()
     elif _wants(text, "ib_yes"):
         fields["internode"], fields["fabrics"] = "infiniband", ("infiniband",)
-    return fields
+    return fields or (_listed_beside(text) if beside and len(text) <= _MOST_CHARS else {})
+
+
+def _listed_beside(text: str) -> dict[str, Any]:
+    """The one link of a short turn that lists what is wanted; nothing where it asks, doubts or tells of trouble."""
+    found = list(_ALONE.finditer(text))
+    if len(found) != 1 or says("question", text) or says("link_doubt", text) or says("current", text):
+        return {}
+    troubled = any(hit.value.split(":")[0] in ("troubleshoot", "explain") for hit in hits("act", text))
+    if troubled or negated(text, found[0].start(), found[0].end()):
+        return {}
+    link = found[0].group("link")
+    if link == "nvlink":
+        return {"nvlink": True}
+    return {"internode": link, "fabrics": ("infiniband",) if link == "infiniband" else ()}
 
 
 def _wants(text: str, topic: str) -> bool:

@@ -122,6 +122,8 @@ def read_method(text: str, kind: str | None) -> dict[str, Any]:
         if stated:
             exact = [hit for hit in stated if hit.value != "fp32"] if topic == "precision" else stated
             fields[topic] = (exact or stated)[0].value
+    if "precision" not in fields and not is_training(kind) and says("quantized", text):
+        fields["precision"] = "int4"
     if kind == "rlhf" and (method := next(iter(hits("rlhf_method", text)), None)):
         fields["rlhf_method"] = method.value
     if not is_training(kind):

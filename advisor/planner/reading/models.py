@@ -60,6 +60,19 @@ class ModelMention:
     end: int
 
 
+_GLUED = re.compile(r"(?<![a-z0-9.])([a-z]{3,12})(\d{1,3}(?:\.\d)?b)(?![a-z0-9])")
+
+
+def apart(text: str, lexicon: Lexicon) -> str:
+    """The text with a size parted from the family that it is glued to ("llama70b"), unless that is a model's own name."""
+
+    def parted(match: re.Match[str]) -> str:
+        known = match.group(0) in lexicon.models or match.group(1) not in lexicon.families
+        return match.group(0) if known else f"{match.group(1)} {match.group(2)}"
+
+    return _GLUED.sub(parted, text)
+
+
 def read_models(text: str, lexicon: Lexicon) -> list[ModelMention]:
     """Registered models by name or alias, then bare sizes ("7B", "3億パラメータ", "30B-A3B"), in order of the text."""
     named = _named(text, lexicon)

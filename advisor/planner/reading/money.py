@@ -14,7 +14,9 @@ from advisor.planner.reading.result import Quantity
 _AMOUNT = re.compile(
     r"(?P<pre>us\$|usd\s?|\$|¥|jpy\s?)\s?(?P<n1>{n})(?:{to}[$¥]?(?P<h1>{n}))?(?P<u1>{unit})"
     r"|(?:(?P<n2>{n}){to})?(?P<h2>{n})(?P<u2>{unit})\s?(?P<post>円|ドル|usd|us\$|dollars?|bucks|yen|jpy|\$|cents?|セント)"
-    r"|(?P<n3>{n})\s?(?P<u3>千万|百万|万)(?=\s?(?:以内|以下|まで|くらい|ぐらい|程度|ほど|の?予算|しか|で(?!す)|/|未満|前後|が上限|が限界|$|。|、))".replace(
+    r"|(?P<n3>{n})\s?(?P<u3>千万|百万|万)(?=\s?(?:以内|以下|まで|くらい|ぐらい|程度|ほど|の?予算|しか|で(?!す)|/|未満|前後|が上限|が限界|$|。|、))"
+    r"|(?:(?<=budget )|(?<=budget of )|(?<=budget is )|(?<=budget: )|(?<=budget about )|(?<=budget around ))(?P<n4>{n})\s?(?P<u4>k|grand|m)?(?![a-z0-9.%])"
+    r"|(?P<n5>{n})\s?(?P<u5>k|grand)(?= (?:total|all in|in total|budget|max|tops|or less))".replace(
         "{n}", r"\d{1,12}(?:\.\d{1,4})?"
     )
     .replace("{to}", r"\s?(?:-|~|to|から)\s?")
@@ -22,6 +24,7 @@ _AMOUNT = re.compile(
 )
 _SCALE = {
     "k": 1e3,
+    "grand": 1e3,
     "thousand": 1e3,
     "m": 1e6,
     "million": 1e6,
@@ -51,6 +54,8 @@ STATED = "stated in the question"
 _MOST_AMOUNTS = 30
 HOURS_A_DAY = 24
 HOURS_A_MONTH = 730
+_MONTHS = {"week": 168 / HOURS_A_MONTH, "year": 12.0}
+"""Months that a sum for such a span is for."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,8 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
         value, currency = _value(match)
         before = text[max(0, match.start() - 44) : match.start()]
         after = text[match.end() : match.end() + 34]
+        if (match["n4"] or match["n5"]) and says("not_money_after", after):
+            continue
         if value < 0 or _quoted(text, match, before, after) or _is_rate(match, told):
             continue
         if not match["pre"] and re.match(r"[a-z]", text[max(0, match.start() - 1) : match.start()]):
@@ -90,6 +97,8 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
         scope = _scope(before, after, text)
         if scope == "day":
             scope, value = "hour", value / HOURS_A_DAY
+        elif scope in _MONTHS:
+            scope, value = "month", value / _MONTHS[scope]
         if scope == "hour":
             scope = _hour_scope(value, text, gpu_count, names_gpu)
         field = _FIELDS.get(scope) or usual or "budget_usd"
@@ -107,9 +116,10 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
 def _value(match: re.Match[str]) -> tuple[float, str]:
     """(amount, currency); of a range the higher end."""
     part = match.groupdict(default="")
-    number = part["h1"] or part["n1"] or part["h2"] or part["n3"]
-    unit = (part["u1"] or part["u2"] or part["u3"]).strip()
-    mark = (part["pre"] or part["post"] or "円").strip()
+    plain = part["n4"] or part["n5"]
+    number = part["h1"] or part["n1"] or part["h2"] or part["n3"] or plain
+    unit = (part["u1"] or part["u2"] or part["u3"] or part["u4"] or part["u5"]).strip()
+    mark = (part["pre"] or part["post"] or ("$" if plain else "円")).strip()
     value = float(number) * _SCALE.get(unit, 1.0)
     if mark in ("cent", "cents", "セント"):
         value /= 100
@@ -133,8 +143,9 @@ def _scope(before: str, after: str, text: str) -> str:
         return "hour"
     if near("per_month_after", after) or near("per_month_before", before):
         return "month"
-    if near("per_day_after", after) or near("per_day_before", before):
-        return "day"
+    for span in ("week", "year", "day"):
+        if near(f"per_{span}_after", after) or near(f"per_{span}_before", before):
+            return span
     if near("total_before", before) or near("total_after", after):
         return "total"
     if near("per_gpu_hour_any", text):

@@ -46,7 +46,7 @@ _WORD_NUMBERS = {
 }  # fmt: skip
 _COUNTED = (
     r"gpus?|cards?|nodes?|box(?:es)?|machines?|servers?|hosts?|weeks?|days?|hours?|months?|minutes?|replicas?|instances?|"
-    r"(?:nvidia |rtx |geforce |tesla |amd )?(?:\d{1,2}x ?)?(?:[a-z]{1,3}\d{1,4}[a-z]{0,2}|\d{4})s?"
+    r"(?:nvidia |rtx |geforce |tesla |amd )?(?:\d{1,2}x ?)?(?:[a-z]{1,3}\d{1,4}[a-z]{0,2}|\d{4})s?|\d{2,3}[ -]?gb"
 )
 _WORD_NUMBER = re.compile(
     rf"(?<![a-z0-9-])({'|'.join(sorted(_WORD_NUMBERS, key=len, reverse=True))})[ -](?={_COUNTED}(?![a-z0-9]))"

@@ -20,7 +20,8 @@ _OF_PEOPLE = frozenset({"concurrency", "users", "requests_per_s", "micro_batch",
 """Amounts that no billion counts: the number before is a model's ("32B 同時10人")."""
 _BINARY = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 _HOURS = {
-    "minute": 1 / 60, "分": 1 / 60, "hour": 1, "hr": 1, "h": 1, "時間": 1, "day": 24, "日": 24, "日間": 24, "week": 168, "週間": 168,
+    "minute": 1 / 60, "min": 1 / 60, "分": 1 / 60, "分間": 1 / 60, "year": 8760, "yr": 8760, "年": 8760, "年間": 8760, "か月間": 730, "ヶ月間": 730,
+    "ヵ月間": 730, "カ月間": 730, "ケ月間": 730, "hour": 1, "hr": 1, "h": 1, "時間": 1, "day": 24, "日": 24, "日間": 24, "week": 168, "週間": 168,
     "週": 168, "month": 730, "か月": 730, "ヶ月": 730, "ヵ月": 730, "カ月": 730, "ケ月": 730,
 }  # fmt: skip
 

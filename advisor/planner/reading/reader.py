@@ -7,15 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from advisor.planner.reading import language, pasted
+from advisor.planner.reading.alternatives import layouts, question_type, read_alternatives
 from advisor.planner.reading.conditions import (
     bare_count,
+    bare_memory,
     clears,
     merged_conditions,
     numbered_fields,
     rate_in_use,
+    together,
     usual_money,
 )
 from advisor.planner.reading.families import family_nodes, read_families
+from advisor.planner.reading.followups import again, memory_ones, moved_to, multiplied
 from advisor.planner.reading.gpus import read_gpus
 from advisor.planner.reading.hardware import count_fields, gpu_fields
 from advisor.planner.reading.intent import Signals, guess
@@ -31,7 +35,7 @@ from advisor.planner.reading.job import (
 from advisor.planner.reading.lexicon import Lexicon, load_lexicon
 from advisor.planner.reading.links import link_fields, read_fabrics, read_premises
 from advisor.planner.reading.methods import read_engines, read_kind, read_method
-from advisor.planner.reading.models import ModelMention, job_model, read_models
+from advisor.planner.reading.models import ModelMention, apart, job_model, read_models
 from advisor.planner.reading.models import quantities as size_quantities
 from advisor.planner.reading.money import read_money
 from advisor.planner.reading.normalize import clip, normalize
@@ -46,10 +50,11 @@ from advisor.planner.reading.providers import (
     read_providers,
     read_unknown_providers,
 )
-from advisor.planner.reading.quantities import read_numbers
+from advisor.planner.reading.quantities import deadline_hours, read_numbers
 from advisor.planner.reading.questions import questions_back
 from advisor.planner.reading.result import GpuMention, Mentions, Quantity, Reading
 from advisor.planner.reading.search import search_query
+from advisor.planner.reading.spans import rental_hours
 from advisor.planner.reading.spelling import correct
 
 _CHANGING = {
@@ -74,8 +79,9 @@ def read(text: str, previous: Reading | None = None, *, lexicon: Lexicon | None 
     if not any(c.isalnum() for c in text):
         return _empty(text, previous)
     question, log = pasted.split(text)
-    norm = correct(normalize(clip(question)), lexicon)
+    norm = apart(correct(normalize(clip(question)), lexicon), lexicon)
     lang = language.detect(norm)
+    lang = language.detect(question.lower()) if lang == "unknown" else lang
     if lang == "unknown" and previous is not None:
         lang = previous.answer_lang
     fresh = previous is None or says("new_topic", norm)
@@ -104,7 +110,7 @@ def _read(
 ) -> Reading:
     providers = read_providers(norm, lexicon)
     families = read_families(norm, lexicon, providers)
-    gpus = read_gpus(norm, lexicon, tuple((f.start, f.end) for f in families))
+    gpus = moved_to(norm, before, read_gpus(norm, lexicon, tuple((f.start, f.end) for f in families)))
     models = read_models(norm, lexicon)
     model = job_model(norm, models, before is not None)
     numbers = read_numbers(norm)
@@ -131,6 +137,7 @@ def _read(
     if any(g.gpu and relaxed(norm, g.start, g.end) for g in gpus):
         hard = {"gpus": (), "gpu_variants": (), **hard}
     counts = count_fields(norm, gpus, lang) or bare_count(norm, before) or family_nodes(families)
+    counts = {} if layouts(norm) else counts
     money = read_money(
         norm, rate_in_use(lexicon.rate, before), counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before)
     )
@@ -141,12 +148,25 @@ def _read(
     )
     if "providers" not in of_providers and (at_home := home_providers(norm, lexicon)):
         of_providers |= {"providers": at_home}
-    links = link_fields(norm) if before is not None or re.search(r"\w\W+\w", norm) or not norm.isascii() else {}
+    alternatives = read_alternatives(norm, gpus, families, known_types, providers)
+    weighed = {a.name for a in alternatives if a.kind == "fabric"}
+    links = (
+        {}
+        if weighed
+        else link_fields(norm, beside=bool(counts))
+        if before is not None or re.search(r"\w\W+\w", norm) or not norm.isascii()
+        else {}
+    )
     spot = False if says("spot_no", norm) else True if says("spot_yes", norm) else None
+    spot = None if any(a.kind == "market" for a in alternatives) else spot
     sort = next((hit.value for hit in hits("sort", norm)), None)
     job_here = kind is not None or model is not None
+    times = multiplied(norm, before) | memory_ones(norm, before)
     numbered = numbered_fields(norm, numbers, gpus)
-    limits = bool(places or spot is not None or of_providers or known_types)
+    if not (numbered or gpus or times or kind or model or known_types):
+        numbered = bare_memory(norm)
+    sides = any(a.kind in ("market", "layout") for a in alternatives)
+    limits = bool(places or spot is not None or of_providers or known_types or sides)
     method = read_method(norm, kind or old_kind)
     signals = Signals(
         has_job=job_here,
@@ -169,10 +189,13 @@ def _read(
             or counts
             or method
             or wanted
+            or times
         ),
         follows=before is not None,
         link_wish=bool(links),
-        links_compared=len(set(fabrics)) > 1 and model is None and not (gpus or known_types or providers or counts),
+        links_compared=len(set(fabrics)) > 1
+        and model is None
+        and not (gpus or known_types or providers or (counts and not weighed)),
         memory=any("memory" in name for name in numbered),
         pasted=log is not None,
         counted=bool(numbered or counts),
@@ -186,6 +209,11 @@ def _read(
         + len(engines),
     )
     found = guess(norm, signals)
+    asked_lang = language.asked_for(norm)
+    if again(norm, before, other_language=asked_lang is not None and not found.acts & {"summarize", "translate"}):
+        found = replace(found, intent="picks", acts=found.acts | {"recommend", "again"})
+    told = deadline_hours(norm, numbers)
+    deadline = told[0] if told else None
     if found.intent == "picks" and sum(g.role == "candidate" for g in gpus) > 1:
         found = replace(found, acts=found.acts | {"compare"})
     workload_fields, sources = job_fields(norm, guessed or model, numbers, method, kind or old_kind, before)
@@ -198,7 +226,10 @@ def _read(
         workload, job_changes = None, []
     conditions: dict[str, Any] = {**of_providers, **places}
     if found.intent not in ("explain", "troubleshoot"):
-        conditions |= {**hard, **counts, **money.fields, **links, **numbered}
+        conditions |= {**hard, **counts, **money.fields, **links, **numbered, **times}
+        conditions |= together(conditions)
+        if (hours := rental_hours(norm, numbers, deadline, job=workload is not None)) is not None:
+            conditions["rent_hours"] = hours
         conditions |= {"spot": spot} if spot is not None else {}
         conditions |= {"sort": sort} if sort else {}
         conditions |= {"instance_types": asked_types} if asked_types else {}
@@ -208,7 +239,7 @@ def _read(
         found = replace(found, acts=found.acts - {"list"})
     if says("monthly", norm):
         found = replace(found, acts=found.acts | {"monthly"})
-    answer_lang = language.asked_for(norm) or ("en" if lang == "en" else "ja")
+    answer_lang = asked_lang or ("en" if lang == "en" else "ja")
     gpus = _by_intent(gpus, found.intent)
     current = tuple(g for g in gpus if g.role == "current")
     candidates = tuple(g for g in gpus if g.role in ("candidate", "topic"))
@@ -235,6 +266,8 @@ def _read(
         constraints=constraints,
         mentions=mentions,
         candidates=candidates or (before.candidates if before and not job_changes else ()),
+        alternatives=alternatives,
+        question_type=question_type(norm),
         current=current or (before.current if before else ()),
         premises=read_premises(norm, gpus, tuple((p.provider, p.start) for p in providers)),
         quantities=_quantities(numbers, models, norm, money.quantities, gpus),

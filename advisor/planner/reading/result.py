@@ -35,6 +35,28 @@ class GpuMention(Frozen):
         return None if self.count is None else self.count * (self.nodes or 1)
 
 
+QuestionType = Literal["yes_no", "which", "how_much", "how_many", "how_long", "how", "why", "what_is", "where", "none"]
+
+
+class Alternative(Frozen):
+    """One side of what a turn weighs ("2x H200 or 4x H100"): a GPU with its number, a type, a seller, a link, a layout.
+
+    A layout is `nodes` machines of `count` GPUs; a market is "spot" or "on_demand"; a method is a workload kind.
+    """
+
+    kind: Literal["gpu", "instance_type", "provider", "fabric", "layout", "market", "method"]
+    name: str
+    start: int
+    end: int
+    gpu: str | None = None
+    variant: str | None = None
+    memory_gb: float | None = None
+    count: int | None = None
+    nodes: int | None = None
+    types: tuple[str, ...] = ()
+    """Names of the offers table, for an instance type or a machine family."""
+
+
 class Mentions(Frozen):
     """Names found in the turn, canonical where they are known."""
 
@@ -85,6 +107,10 @@ class Reading(Frozen):
     mentions: Mentions = Mentions()
     candidates: tuple[GpuMention, ...] = ()
     """Hardware that the turn asks about ("A or B?", "is 8x H100 enough?"), kept from the last turn that named some."""
+    alternatives: tuple[Alternative, ...] = ()
+    """Two to four sides that this turn weighs against each other; empty where it weighs nothing."""
+    question_type: QuestionType = "none"
+    """What the turn asks: yes or no, which, how much money, how many, how long, how, why, what something is."""
     current: tuple[GpuMention, ...] = ()
     """Hardware that the person has, or that failed."""
     premises: tuple[Premise, ...] = ()

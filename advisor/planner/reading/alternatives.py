@@ -1,0 +1,119 @@
+"""What a turn weighs against each other ("2x H200 or 4x H100", "AWSとLambda", "spot or on-demand"), and what kind of question it is."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from advisor.planner.reading.families import FamilyMention
+from advisor.planner.reading.phrases import hits, says
+from advisor.planner.reading.providers import ProviderMention
+from advisor.planner.reading.result import Alternative, GpuMention, QuestionType
+
+_MOST = 4
+_OR = re.compile(r"(?<![a-z])(?:or|vs\.?|versus)(?![a-z])|それとも|または|か[、\s]|か$")
+_SENTENCE = re.compile(r"[^。.!！?？\n]+(?:\.\d[^。.!！?？\n]*)*[。.!！?？]*")
+_LAYOUTS = (
+    (re.compile(r"(?<![\d.$])(\d{1,3})[ -]?(?:nodes?|machines?|box(?:es)?|servers?|hosts?) (?:of|with|x|at) (\d{1,3})(?!\d|b|k|\.)"), (1, 2)),
+    (re.compile(r"(?<![\d.])(\d{1,3})\s?(?:ノード|台)\s?(?:x|に|で|の)?\s?(\d{1,3})\s?(?:枚|基|gpu)"), (1, 2)),
+    (re.compile(r"(?<![\d.])(\d{1,3})\s?(?:枚|基|gpus?|cards?)\s?(?:x|の|を|on|in)?\s?(\d{1,3})\s?(?:ノード|台|nodes?|machines?)"), (2, 1)),
+)  # fmt: skip
+
+
+def layouts(text: str) -> list[Alternative]:
+    """Ways of spreading GPUs over machines where the turn weighs several ("1 node of 8 or 2 nodes of 4"); else none."""
+    found: dict[tuple[int, int], Alternative] = {}
+    for pattern, (nodes_at, each_at) in _LAYOUTS:
+        for match in pattern.finditer(text):
+            nodes, each = int(match.group(nodes_at)), int(match.group(each_at))
+            taken = any(a.start < match.end() and match.start() < a.end for a in found.values())
+            if nodes > 0 and each > 0 and not taken:
+                found.setdefault(
+                    (nodes, each),
+                    Alternative(
+                        kind="layout",
+                        name=f"{nodes}x{each}",
+                        nodes=nodes,
+                        count=each,
+                        start=match.start(),
+                        end=match.end(),
+                    ),
+                )
+    between = text[min(a.end for a in found.values()) : max(a.start for a in found.values())] if len(found) > 1 else ""
+    weighed = len(found) > 1 and (weighs(text) or _OR.search(between) is not None)
+    return sorted(found.values(), key=lambda a: a.start)[:_MOST] if weighed else []
+
+
+def weighs(text: str) -> bool:
+    """Whether the turn asks to choose between things."""
+    return says("choose", text) or says("either_or", text)
+
+
+def read_alternatives(
+    text: str,
+    gpus: tuple[GpuMention, ...],
+    families: list[FamilyMention],
+    types: tuple[str, ...],
+    providers: list[ProviderMention],
+) -> tuple[Alternative, ...]:
+    """Two to four sides of one kind that the turn weighs, in the order of the text; empty where it weighs nothing."""
+    if sides := layouts(text):
+        return tuple(sides)
+    cards = [g for g in gpus if g.role in ("candidate", "topic", "wanted") and (g.gpu or g.memory_gb)]
+    joined = any(_OR.search(text[a.end : b.start]) for a, b in pairwise(cards))
+    if len(cards) > 1 and (weighs(text) or joined or sum(g.role == "candidate" for g in cards) > 1):
+        return tuple(_card(g) for g in cards[:_MOST])
+    if not weighs(text):
+        return ()
+    clouds = list({p.provider: p for p in providers if p.role in ("wanted", "allowed", "either")}.values())
+    named = [
+        Alternative(kind="instance_type", name=f.types[0], types=f.types, nodes=f.nodes, start=f.start, end=f.end)
+        for f in families
+    ]
+    at = {t: text.find(t.removeprefix("standard_")) for t in types}
+    named += [
+        Alternative(kind="instance_type", name=t, types=(t,), start=max(0, at[t]), end=max(0, at[t]) + len(t))
+        for t in types
+        if not any(t in f.types for f in families)
+    ]
+    if len(named) > 1:
+        return tuple(sorted(named, key=lambda a: a.start)[:_MOST])
+    if len(clouds) > 1:
+        return tuple(Alternative(kind="provider", name=p.provider, start=p.start, end=p.end) for p in clouds[:_MOST])
+    for kind, topic in (("fabric", "fabric"), ("market", "market"), ("method", "method_named")):
+        sides = _named_once(kind, topic, text)
+        if len(sides) > 1:
+            return tuple(sides[:_MOST])
+    return ()
+
+
+def _named_once(kind: str, topic: str, text: str) -> list[Alternative]:
+    found: dict[str, Alternative] = {}
+    for hit in sorted(hits(topic, text), key=lambda hit: hit.start):
+        side = Alternative.model_validate({"kind": kind, "name": hit.value, "start": hit.start, "end": hit.end})
+        found.setdefault(hit.value, side)
+    return list(found.values())
+
+
+def _card(gpu: GpuMention) -> Alternative:
+    return Alternative(
+        kind="gpu",
+        name=gpu.gpu or f"{gpu.memory_gb:g} GB",
+        gpu=gpu.gpu,
+        variant=gpu.variant,
+        memory_gb=gpu.memory_gb,
+        count=gpu.count,
+        nodes=gpu.nodes,
+        start=gpu.start,
+        end=gpu.end,
+    )
+
+
+def question_type(text: str) -> QuestionType:
+    """What the first sentence that asks wants to know; "none" where the turn asks nothing in words."""
+    for match in _SENTENCE.finditer(text[:4000]):
+        sentence = match.group(0)
+        found = next((hit.value for hit in hits("question_type", sentence)), None)
+        if found is not None:
+            return found  # type: ignore[return-value]
+    return "none"

@@ -1,0 +1,74 @@
+"""Short turns that only make sense after another one: "double the GPUs", "80GB ones", "what about A100", "in yen", "half that budget"."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from advisor.planner.reading.hardware import label
+from advisor.planner.reading.phrases import hits, says
+from advisor.planner.reading.result import GpuMention, Reading
+
+_SHORT = 60
+_ONES = re.compile(
+    r"^\W*(?:(?:and|ok|or|then|just|only|the|with|on|make it|make that|switch to|use|i mean|rather)[ ,]+)*(\d{2,3}) ?gb"
+    r"(?: (?:ones?|version|versions|variant|model|cards?|gpus?|instead|then|please|each))*[\s?.!]*$"
+    r"|^\W*(\d{2,3})\s?gb(?:の(?:方|ほう|やつ|もの|モデル|版|カード)|版|モデル)?(?:で|を|に|だけ|なら|だと|は|お願い\S{0,4}|にして)*[\s?。!、]*$"
+)
+_MOST_GPUS = 100_000
+
+
+def is_short(norm: str, before: Reading | None) -> bool:
+    """Whether the turn is short enough to lean on the one before it."""
+    return before is not None and len(norm) <= _SHORT
+
+
+def moved_to(norm: str, before: Reading | None, gpus: tuple[GpuMention, ...]) -> tuple[GpuMention, ...]:
+    """ "what about A100?" after a turn that asked for GPUs asks for that one, where nothing else is weighed."""
+    if before is None or not is_short(norm, before) or not (before.constraints.gpus or before.workload):
+        return gpus
+    if before.intent not in ("picks", "no_match", "infeasible") or says("link_word", norm) or says("choose", norm):
+        return gpus
+    if len(gpus) != 1 or gpus[0].role != "candidate" or not says("what_about", norm):
+        return gpus
+    return (gpus[0].model_copy(update={"role": "wanted"}),)
+
+
+def memory_ones(norm: str, before: Reading | None) -> dict[str, Any]:
+    """ "80GB ones" after "4x A100": the GPU of that memory, else cards of that class."""
+    match = _ONES.match(norm)
+    if before is None or match is None:
+        return {}
+    memory = float(match.group(1) or match.group(2))
+    names = tuple(n.rsplit(" ", 1)[0] if n.endswith("GB") else n for n in before.constraints.gpus)
+    labels = tuple(label(GpuMention(gpu=n, text=n, start=0, end=0, memory_gb=memory)) for n in names)
+    if any(new != old for new, old in zip(labels, names, strict=True)):
+        return {"gpus": tuple(dict.fromkeys(labels))}
+    return {"min_gpu_memory_gb": memory}
+
+
+def multiplied(norm: str, before: Reading | None) -> dict[str, Any]:
+    """Counts and budgets of the conversation times what the turn says ("double the GPUs", "予算を半分に")."""
+    if before is None or not is_short(norm, before):
+        return {}
+    old = before.constraints
+    fields: dict[str, Any] = {}
+    for hit in hits("times_gpus", norm):
+        if old.gpu_count:
+            count = round(old.gpu_count * float(hit.value))
+            if 1 <= count <= _MOST_GPUS:
+                fields["gpu_count"] = count
+        break
+    for hit in hits("times_budget", norm):
+        for name in ("budget_usd", "budget_usd_month", "max_price_usd_hour", "max_price_usd_gpu_hour"):
+            if (value := getattr(old, name)) is not None:
+                fields[name] = value * float(hit.value)
+        break
+    return fields
+
+
+def again(norm: str, before: Reading | None, *, other_language: bool) -> bool:
+    """Whether the turn wants the last answer once more, in yen or in another language, and nothing else."""
+    if before is None or before.intent not in ("picks", "no_match", "infeasible"):
+        return False
+    return bool(says("in_yen_again", norm) or (other_language and says("answer_again", norm)))
