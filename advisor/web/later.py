@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections.abc import Callable
@@ -32,6 +33,16 @@ class Later:
         threading.Thread(target=self._open, daemon=True, name="opening-advisor").start()
 
     def _open(self) -> None:
+        # What is loaded now stays until the end: collecting garbage between finds nothing, and need not look at it later.
+        gc.disable()
+        try:
+            self._load()
+        finally:
+            gc.collect()
+            gc.freeze()
+            gc.enable()
+
+    def _load(self) -> None:
         try:
             self._value = self._make()
         except AdvisorError as error:
@@ -46,10 +57,13 @@ class Later:
         self.is_open = True
 
     def _warm(self) -> None:
-        """Open the stores before the first question; a failure is told to whoever asks."""
+        """Open the stores and the reader before the first question; a failure is told to whoever asks."""
+        from advisor.planner.reading import read
+
         try:
             self._value.health()
             self._value.passages.search("NVLink", 1)
+            read("70B, 2 x 8 H100")
         except (AdvisorError, KnowledgeError) as error:
             log.warning("the knowledge base cannot be opened yet: %s", error)
 

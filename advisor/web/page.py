@@ -27,8 +27,6 @@ HERE = Path(__file__).parent
 TABS = ("ask", "offers", "diagnose", "guide", "about")
 MAX_SESSIONS = 300
 """Tabs whose conversation the server holds at once; the longest unused leave first (the browser keeps its own copy)."""
-MAX_SESSIONS = 1000
-"""Open tabs that one process remembers; the ones unused for longest go first (their browsers keep the conversations)."""
 MAX_QUEUE = 200
 """Turns waiting at once; more are told that the page is busy instead of waiting without end."""
 
@@ -74,7 +72,6 @@ def build_page(advisor: Any, settings: Any, turns: Turns | None = None) -> gr.Bl
                         build_about(advisor, settings, labels, lang, tab)
         _connect_language(page, labels, lang, chat, brand, history, advisor, settings)
         look.click(None, None, None, js="() => window.advisorPage.toggleTheme()", **AT_ONCE)
-    page.state_session_capacity = MAX_SESSIONS
     page.state_session_capacity = MAX_SESSIONS
     page.queue(default_concurrency_limit=settings.workers, max_size=MAX_QUEUE)
     return page

@@ -46,18 +46,18 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
 
     Raises BadRequest where MCP is asked for and its package is not installed, or the sign-in list is not readable.
     """
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    from fastapi import FastAPI
-    from fastapi.responses import JSONResponse, Response
-
     if mcp:
         check_mcp()
-    import gradio as gr
+    from advisor.web.gradio_start import adopt, laid_out_once, quick_import
 
-    from advisor.web.metrics import CONTENT_TYPE, Metrics
-    from advisor.web.page import build_page, page_options
-    from advisor.web.turns import Turns
+    with quick_import():
+        import gradio as gr
+        from fastapi import FastAPI
+        from fastapi.responses import JSONResponse, Response
+
+        from advisor.web.metrics import CONTENT_TYPE, Metrics
+        from advisor.web.page import build_page, page_options
+        from advisor.web.turns import Turns
 
     metrics = Metrics()
     turns = Turns(advisor, settings, metrics)
@@ -79,7 +79,8 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
     def metrics_text() -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
-    page = build_page(advisor, settings, turns)
+    with laid_out_once():
+        page = build_page(advisor, settings, turns)
     gr.mount_gradio_app(
         app,
         page,
@@ -94,6 +95,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
         **page_options(),
     )
+    adopt(app, page)
     app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars))
     return app
 
@@ -174,11 +176,11 @@ class Opening:
     """An ASGI application that answers at once and becomes the real one when that is ready.
 
     Until then `/healthz` says `starting` (503) and every other address shows a page that reloads itself. Where making the
-    real one fails, the page and `/healthz` say so.
+    real one fails, the page and `/healthz` say so. `opened` is called once the real one answers.
     """
 
-    def __init__(self, make: Callable[[], Any]):
-        self._make = make
+    def __init__(self, make: Callable[[], Any], opened: Callable[[], None] = lambda: None):
+        self._make, self._opened = make, opened
         self._app: Any = None
         self._failure: str | None = None
         self._lifespan: Any = None
@@ -225,6 +227,7 @@ class Opening:
             self._lifespan = made[0].router.lifespan_context(made[0])
             await self._lifespan.__aenter__()
             self._app = made[0]
+            self._opened()
 
     async def _wait(self, scope: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -255,6 +258,7 @@ def serve(settings: Settings, mcp: bool = False) -> None:
     import uvicorn
 
     from advisor.turnlog import start_logging
+    from advisor.web.later import Later
 
     start_logging()
     users(settings)
@@ -272,22 +276,16 @@ def serve(settings: Settings, mcp: bool = False) -> None:
             flush=True,
         )
 
-    def make() -> FastAPI:
-        from advisor.web.later import Later
-
-        advisor = Later(build)
-        app = create_app(advisor, settings, mcp)
-        advisor.start()
-        return app
-
     def build() -> Any:
         from advisor.conversation import build_advisor
         from advisor.turnlog import Observed
 
         return Observed(build_advisor(settings), settings)
 
+    # The page first: what opens the stores would take processor time from it.
+    advisor = Later(build)
     config = uvicorn.Config(
-        Opening(make),
+        Opening(lambda: create_app(advisor, settings, mcp), advisor.start),
         log_level="warning",
         access_log=False,
         lifespan="on",

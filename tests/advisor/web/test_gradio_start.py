@@ -1,0 +1,128 @@
+"""Gradio's quick start: what is left out comes back, what is put off is there when it is used."""
+
+import gc
+import inspect
+import sys
+from types import SimpleNamespace
+
+import pytest
+from fake_advisor import FakeAdvisor
+
+from advisor.settings import Settings
+from advisor.web import gradio_start
+from advisor.web.gradio_start import PutOff, laid_out_once, quick_import
+from advisor.web.server import create_app
+
+
+class Component:
+    """A class that says it is Gradio's."""
+
+    __module__ = "gradio.components.made_up"
+
+
+def test_interface_files_are_left_out_for_gradio_only_and_only_meanwhile():
+    with quick_import():
+        with pytest.raises(OSError, match="Gradio"):
+            inspect.getfile(Component)
+        assert inspect.getfile(PutOff).endswith("gradio_start.py")
+        assert not gc.isenabled()
+    assert gc.isenabled() and inspect.getfile(PutOff).endswith("gradio_start.py")
+
+
+def test_everything_is_put_back_after_an_error():
+    getfile, modules = inspect.getfile, set(sys.modules)
+    with pytest.raises(ZeroDivisionError), quick_import():
+        _ = 1 / 0
+    assert inspect.getfile is getfile and gc.isenabled() and set(sys.modules) == modules
+
+
+def test_hidden_modules_cannot_be_imported_meanwhile_and_can_after(monkeypatch):
+    monkeypatch.setattr(gradio_start, "HIDDEN", ("wave",))
+    monkeypatch.delitem(sys.modules, "wave", raising=False)
+    with quick_import(), pytest.raises(ImportError):
+        import wave
+    import wave
+
+    assert wave.open
+
+
+def test_a_module_put_off_is_imported_when_something_of_it_is_used(monkeypatch):
+    monkeypatch.setattr(gradio_start, "PUT_OFF", {"wave": ("taken",)})
+    monkeypatch.delitem(sys.modules, "wave", raising=False)
+    with quick_import():
+        import wave as held
+
+        assert isinstance(held, PutOff) and held.taken is None
+    assert "wave" not in sys.modules
+    assert held.open is sys.modules["wave"].open
+    with pytest.raises(AttributeError):
+        _ = held.no_such_name
+
+
+def test_a_module_that_is_there_already_is_left_alone(monkeypatch):
+    monkeypatch.setattr(gradio_start, "PUT_OFF", {"json": ()})
+    there = sys.modules["json"]
+    with quick_import():
+        assert sys.modules["json"] is there
+    assert sys.modules["json"] is there
+
+
+def test_a_page_laid_out_gets_no_application_of_its_own():
+    import gradio as gr
+
+    with laid_out_once(), gr.Blocks(analytics_enabled=False) as page:
+        gr.Textbox()
+    assert page.app is None
+    with gr.Blocks(analytics_enabled=False) as page:
+        gr.Textbox()
+    assert page.app is not None
+
+
+def test_queued_and_direct_events_share_one_memory_of_open_tabs(tmp_path):
+    from gradio.routes import App
+
+    settings = Settings(home=tmp_path)
+    app = create_app(FakeAdvisor(settings), settings)
+    mounted = next(route.app for route in app.routes if isinstance(getattr(route, "app", None), App))
+    page = mounted.get_blocks()
+    assert page.app is mounted and page.state_holder is mounted.state_holder
+    assert mounted.state_holder.capacity == page.state_session_capacity == 300
+
+
+def test_the_advisor_waits_for_the_page():
+    import asyncio
+
+    from advisor.web.server import Opening
+
+    order = []
+
+    async def live(scope, receive, send):
+        order.append("served")
+
+    live.router = SimpleNamespace(lifespan_context=lambda app: Lifespan())
+
+    class Lifespan:
+        async def __aenter__(self):
+            order.append("lifespan")
+
+        async def __aexit__(self, *_):
+            order.append("ended")
+
+    async def run():
+        done = asyncio.Event()
+        opening = Opening(lambda: order.append("made") or live, lambda: (order.append("opened"), done.set()))
+        asks = iter(["lifespan.startup", "lifespan.shutdown"])
+
+        async def receive():
+            kind = next(asks)
+            if kind == "lifespan.shutdown":
+                await done.wait()
+            return {"type": kind}
+
+        async def send(message):
+            return None
+
+        await opening({"type": "lifespan"}, receive, send)
+
+    asyncio.run(run())
+    assert order == ["made", "lifespan", "opened", "ended"]
