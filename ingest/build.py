@@ -7,6 +7,7 @@ from pathlib import Path
 from ingest.documents.cut import CUT_VERSION
 from ingest.documents.guides import GUIDES, digest, guide_files, load_guide
 from ingest.documents.store import locked, rules, write
+from ingest.documents.vectors import Vectors
 from ingest.report import Progress
 from knowledge.passages import PassageStore
 
@@ -45,16 +46,19 @@ def ensure_built(
     with locked(home):
         if _current(store, state):
             return False
-        loaded = [load_guide(path) for path in guide_files(guides)]
-        have = {document.doc_id: document for document in store.library.documents() if document.kind == "guide"}
-        recut = not (store.library.get_meta("guides") or "").startswith(f"cut{CUT_VERSION}-")
-        changed = [
-            (document, passages)
-            for document, passages in loaded
-            if recut or document.doc_id not in have or have[document.doc_id].content_hash != document.content_hash
-        ]
-        removed = sorted(set(have) - {document.doc_id for document, _ in loaded})
-        write(store, changed, removed, {"guides": state["guides"]}, progress)
+        with Vectors(store.embedder) as vectors:
+            if not store.library.version:
+                vectors.expect(len(guide_files(guides)))
+            loaded = [load_guide(path) for path in guide_files(guides)]
+            have = {document.doc_id: document for document in store.library.documents() if document.kind == "guide"}
+            recut = not (store.library.get_meta("guides") or "").startswith(f"cut{CUT_VERSION}-")
+            changed = [
+                (document, passages)
+                for document, passages in loaded
+                if recut or document.doc_id not in have or have[document.doc_id].content_hash != document.content_hash
+            ]
+            removed = sorted(set(have) - {document.doc_id for document, _ in loaded})
+            write(store, changed, removed, {"guides": state["guides"]}, progress, vectors)
         return True
 
 

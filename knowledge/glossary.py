@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -49,7 +49,7 @@ class Glossary:
 
     def __init__(self, rows: list[dict[str, str]]) -> None:
         self._latin: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        self._japanese: dict[str, dict[str, str]] = {}
+        self._japanese: dict[str, str] = {}
         for row in rows:
             concept = MARK + row["concept"].strip()
             for term in row["en"].split("|") + row["ja"].split("|"):
@@ -62,44 +62,65 @@ class Glossary:
                         continue
                     self._latin.setdefault(words[0], []).append((words, concept))
                 else:
-                    self._japanese.setdefault(term[0], {})[term] = concept
+                    self._japanese[term] = concept
         for terms in self._latin.values():
             terms.sort(key=lambda item: -len(item[0]))
-        self._starts = re.compile(f"[{re.escape(''.join(self._japanese))}]" if self._japanese else r"(?!)")
-        self._by_length = {
-            first: sorted({len(term) for term in terms}, reverse=True) for first, terms in self._japanese.items()
-        }
+        self._lengths: dict[str, list[int]] = {}
+        for term in self._japanese:
+            self._lengths.setdefault(term[:2], []).append(len(term))
+        for start, lengths in self._lengths.items():
+            self._lengths[start] = sorted({*lengths, *self._lengths.get(start[0], ())}, reverse=True)
+        self._starts = re.compile("|".join(_pairs(self._japanese)) or r"(?!)")
 
     def find(self, text: str) -> list[Match]:
         """All terms in a normalized text, left to right, none inside another."""
         return sorted([*self._find_latin(text), *self._find_japanese(text)], key=lambda match: match.start)
 
     def _find_latin(self, text: str) -> Iterator[Match]:
-        words = list(_words(text))
-        stems = [stem(word) for word, _, _ in words]
-        at = 0
-        while at < len(words):
-            for term, concept in self._latin.get(stems[at], ()):
+        stems = [stem(word) for word in _WORD.findall(text)]
+        known = self._latin
+        hits = [at for at, word in enumerate(stems) if word in known]
+        if not hits:
+            return
+        places = [found.span() for found in _WORD.finditer(text)]
+        after = 0
+        for at in hits:
+            if at < after:
+                continue
+            for term, concept in known[stems[at]]:
                 end = at + len(term)
-                if tuple(stems[at:end]) == term:
-                    yield Match(words[at][1], words[end - 1][2], concept)
-                    at = end - 1
+                if len(term) == 1 or tuple(stems[at:end]) == term:
+                    yield Match(places[at][0], places[end - 1][1], concept)
+                    after = end
                     break
-            at += 1
 
     def _find_japanese(self, text: str) -> Iterator[Match]:
+        if text.isascii():
+            return
         after = 0
+        lengths, terms = self._lengths, self._japanese
         for found in self._starts.finditer(text):
             at = found.start()
             if at < after:
                 continue
-            terms = self._japanese[text[at]]
-            for length in self._by_length[text[at]]:
-                concept = terms.get(text[at : at + length]) if at + length <= len(text) else None
-                if concept and not _inside_katakana(text, at, at + length):
+            for length in lengths.get(text[at : at + 2], lengths.get(text[at], [])):
+                concept = terms.get(text[at : at + length])
+                if concept and at + length <= len(text) and not _inside_katakana(text, at, at + length):
                     yield Match(at, at + length, concept)
                     after = at + length
                     break
+
+
+def _pairs(terms: Collection[str]) -> Iterator[str]:
+    """Patterns of where a term can start: any of the Japanese first characters, or a Latin one before a fitting second."""
+    firsts = {term[0] for term in terms}
+    japanese = {first for first in firsts if not first.isascii()}
+    if japanese:
+        yield f"[{re.escape(''.join(sorted(japanese)))}]"
+    latin = sorted(firsts - japanese)
+    if latin:
+        seconds = sorted({term[1:2] for term in terms if term[0].isascii()})
+        yield f"[{re.escape(''.join(latin))}](?=[{re.escape(''.join(seconds))}])"
 
 
 def _inside_katakana(text: str, start: int, end: int) -> bool:
@@ -113,13 +134,8 @@ def _kana(character: str) -> bool:
     return "\u30a1" <= character <= "\u30fa" or character == "ー"
 
 
-def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    for found in _WORD.finditer(text):
-        yield found.group(), found.start(), found.end()
-
-
 def _stem_words(term: str) -> list[str]:
-    return [stem(word) for word, _, _ in _words(term)]
+    return [stem(word) for word in _WORD.findall(term)]
 
 
 @lru_cache(maxsize=4)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import statistics
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from knowledge import fusion
@@ -128,14 +130,16 @@ class PassageStore:
             self._index = index
             return index
 
-    def measure_noise(self) -> float:
+    def measure_noise(self, encode_query: Callable[[str], np.ndarray] | None = None) -> float:
         """How near, by cosine, questions about nothing in the store come to it: mean and two deviations over shipped examples.
 
-        The figure differs between embedding models; ingestion stores it with each version.
+        The figure differs between embedding models; ingestion stores it with each version. `encode_query` stands in for the
+        embedder's own where ingestion embeds elsewhere.
         """
         with UNRELATED.open(encoding="utf-8", newline="") as file:
             questions = [row["question"] for row in csv.DictReader(file)]
-        nearest = [self.dense.nearest(self.embedder.encode_query(question), 1) for question in questions]
+        encode = encode_query or self.embedder.encode_query
+        nearest = [self.dense.nearest(encode(question), 1) for question in questions]
         best = [found[0][1] for found in nearest if found]
         if not best:
             return NO_NOISE

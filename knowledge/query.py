@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from knowledge.glossary import load_glossary
 from knowledge.lexical import Group
-from knowledge.tokens import STOP_STEMS, detect_language, katakana_of, normalize, spans, stem
+from knowledge.tokens import STOP_STEMS, detect_language, katakana_of, normalize, runs, spans, stem
 
 PART_WEIGHT = 0.5
 CONCEPT_SHARE = 0.9
@@ -17,14 +18,22 @@ def index_terms(text: str) -> list[str]:
     """The tokens under which a text is found: its own, katakana for English words, and the concepts of the glossary."""
     normalized = normalize(text)
     out: list[str] = []
-    for span in spans(normalized):
-        out.append(span.token)
-        if not span.part and span.end - span.start >= 4 and span.token[0].isascii():
-            kana = katakana_of(normalized[span.start : span.end])
-            if kana:
-                out.append(kana)
+    for run in runs(normalized):
+        out += _terms_of_run(run)
     out.extend(match.concept for match in load_glossary().find(normalized))
     return out
+
+
+@lru_cache(maxsize=50_000)
+def _terms_of_run(run: str) -> tuple[str, ...]:
+    out: list[str] = []
+    for span in spans(run):
+        out.append(span.token)
+        if not span.part and span.end - span.start >= 4 and span.token[0].isascii():
+            kana = katakana_of(run[span.start : span.end])
+            if kana:
+                out.append(kana)
+    return tuple(out)
 
 
 def _names(text: str, lang: str) -> set[str]:

@@ -155,6 +155,11 @@ def _japanese(run: str) -> tuple[Span, ...]:
     return tuple(out)
 
 
+def runs(normalized: str) -> list[str]:
+    """The stretches of Latin or of Japanese characters in a text that went through `normalize`, in order; each has its own tokens."""
+    return [latin or japanese for latin, japanese in _RUN.findall(normalized)]
+
+
 def spans(normalized: str) -> Iterator[Span]:
     """The tokens of a text that went through `normalize`, with their places, in order."""
     for match in _RUN.finditer(normalized):

@@ -17,10 +17,13 @@ from ingest.documents.discover import Found, Item, Unchanged, find_local, is_url
 from ingest.documents.load import load
 from ingest.documents.model import Page, Text, Unreadable
 from ingest.documents.store import locked, make_passages, rules, write
+from ingest.documents.vectors import Vectors
 from ingest.report import Progress, Report
 from knowledge.library import Document, Passage
 from knowledge.passages import PassageStore
 
+PASSAGES_A_FILE = 10
+"""A usual page; so that embedding can get ready while pages are still read."""
 CHROME_PAGES = 3
 """A paragraph that stands on this many HTML pages of one ingest is chrome."""
 
@@ -62,7 +65,7 @@ def ingest_documents(
         chroma_url=chroma_url,
         chroma_token=chroma_token,
     )
-    with locked(home):
+    with locked(home), Vectors(store.embedder) as vectors:
         have = {document.doc_id: document for document in store.library.documents() if document.kind == "document"}
         etags = {document.source: document.etag for document in have.values() if document.etag}
         found = [_find(str(given), report, allow_private, etags) for given in paths_or_urls]
@@ -70,13 +73,13 @@ def ingest_documents(
         if store.library.get_meta("model") not in (store.embedder.name, None):
             behind = True
             report.warn(f"The embedding model is now {store.embedder.name}; everything is embedded anew.")
-        loaded = _load_all(found, have, report, progress, (provider, lang))
+        loaded = _load_all(found, have, report, progress, (provider, lang), vectors)
         changed = _documents(loaded, report, have, provider, lang)
         removed = _removed(found, have)
         report.removed += len(removed)
         report.changes += [f"removed {have[doc_id].source}" for doc_id in removed]
         if changed or removed or behind or store.library.get_meta("pending") == "yes":
-            write(store, changed, removed, progress=progress)
+            write(store, changed, removed, progress=progress, vectors=vectors)
     return report
 
 
@@ -99,6 +102,7 @@ def _load_all(
     report: Report,
     progress: Progress | None,
     options: tuple[str | None, str],
+    vectors: Vectors,
 ) -> list[_Loaded]:
     items = [item for part in found for item in part.items]
     inputs = {str(item.path.resolve()): item for item in items if item.path}
@@ -146,6 +150,7 @@ def _load_all(
             report.details[item.source] = {"passages": 0}
             continue
         out.append(_Loaded(item, data, page, digest))
+        vectors.expect(PASSAGES_A_FILE * len(out))
     return out
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import numpy as np
 from filelock import FileLock
 
 from ingest.documents.cut import Cut
+from ingest.documents.vectors import Vectors
 from ingest.report import Progress
 from knowledge.errors import StoreUnavailable
 from knowledge.glossary import PATH as GLOSSARY
@@ -27,11 +29,12 @@ from knowledge.passages import PassageStore, entries, knowledge_folder, lexical_
 from knowledge.query import index_terms
 from knowledge.tokens import STOP_WORDS, TOKENS_VERSION
 
-BATCH = 256
+BATCH = 128
 EMBED_WIDTH = 380
 """How much of a passage is embedded: title, last heading, then the body; a Japanese character counts as two. More made ingestion
 slower and search no better."""
-EMBED_THREADS = 2
+AHEAD = 3
+"""Batches that may wait for their vectors: enough to keep both threads busy, few enough for memory."""
 MAX_CHARS = 2000
 _KEEP_INDEXES = 2
 
@@ -121,22 +124,31 @@ def write(
     removed: Sequence[str],
     meta: dict[str, str] | None = None,
     progress: Progress | None = None,
+    vectors: Vectors | None = None,
 ) -> int:
     """Put documents in place of those of the same id and drop the removed ids. The caller holds the lock.
 
     Returns the version after the write. Where the rules for tokens have changed, all that stays gets new tokens too.
     """
+    if vectors is None:
+        with Vectors(store.embedder) as own:
+            return write(store, changed, removed, meta, progress, own)
     library = store.library
-    recover(store, progress)
+    recover(store, vectors, progress)
     replaced = {document.doc_id for document, _ in changed} | set(removed)
     before = library.passage_ids()
     library.set_meta(pending="yes")
-    ready = _prepare(store, changed, before, progress)
+    ready = _prepare(store, changed, before, vectors, progress)
     terms = _new_terms(store, replaced) if library.get_meta("rules") not in (rules(), None) else []
     version = library.replace(
         ready,
         removed,
-        {"model": store.embedder.name, "rules": rules(), "noise": f"{store.measure_noise():.4f}", **(meta or {})},
+        {
+            "model": store.embedder.name,
+            "rules": rules(),
+            "noise": f"{store.measure_noise(vectors.encode_query):.4f}",
+            **(meta or {}),
+        },
         terms=terms,
         finish=lambda number: build_lexical(entries(library), number).save(lexical_path(store.home, number)),
     )
@@ -150,35 +162,39 @@ def _prepare(
     store: PassageStore,
     changed: Sequence[tuple[Document, list[Passage]]],
     before: set[str],
+    vectors: Vectors,
     progress: Progress | None,
 ) -> list[tuple[Document, list[Passage]]]:
-    """Tokens and vectors for all passages: the vectors are computed in a thread beside the tokens."""
+    """Tokens and vectors for all passages: a thread computes vectors and another puts them into Chroma, beside the tokens."""
     titles = {document.doc_id: title_terms_of(document) for document, _ in changed}
     flat = [(document, passage) for document, passages in changed for passage in passages]
+    vectors.expect(sum(passage.passage_id not in before for _, passage in flat))
     done: dict[str, list[Passage]] = {document.doc_id: [] for document, _ in changed}
-    with ThreadPoolExecutor(EMBED_THREADS) as pool:
+    with ThreadPoolExecutor(1) as encoding, ThreadPoolExecutor(1) as writing:
+        under_way: deque[Future[None]] = deque()
         for start in range(0, len(flat), BATCH):
             part = flat[start : start + BATCH]
-            new = [(document, passage) for document, passage in part if passage.passage_id not in before]
-            texts = [embedding_text(*one) for one in new]
-            halves = [texts[: len(texts) // 2], texts[len(texts) // 2 :]]
-            vectors = [pool.submit(store.embedder.encode, half) for half in halves if half]
+            new = [one for one in part if one[1].passage_id not in before]
+            if new:
+                encoded = encoding.submit(vectors.encode, [embedding_text(*one) for one in new])
+                under_way.append(writing.submit(_upsert, store, new, encoded.result))
             for document, passage in part:
                 terms = terms_of(document, passage, titles[document.doc_id])
                 done[document.doc_id].append(passage.model_copy(update={"terms": terms}))
-            _upsert(
-                store, new, np.concatenate([vector.result() for vector in vectors]) if vectors else np.zeros((0, 1))
-            )
+            while len(under_way) > AHEAD:
+                under_way.popleft().result()
             if progress:
                 progress("passages", min(len(flat), start + len(part)), len(flat))
+        for left in under_way:
+            left.result()
     return [(document, done[document.doc_id]) for document, _ in changed]
 
 
-def _upsert(store: PassageStore, new: Sequence[tuple[Document, Passage]], vectors: np.ndarray) -> None:
+def _upsert(store: PassageStore, new: Sequence[tuple[Document, Passage]], encoded: Callable[[], np.ndarray]) -> None:
     if new:
         store.dense.upsert(
             [passage.passage_id for _, passage in new],
-            vectors,
+            encoded(),
             [passage.text for _, passage in new],
             [
                 {
@@ -203,22 +219,26 @@ def _new_terms(store: PassageStore, replaced: set[str]) -> list[tuple[str, str]]
     return out
 
 
-def recover(store: PassageStore, progress: Progress | None = None) -> None:
+def recover(store: PassageStore, vectors: Vectors, progress: Progress | None = None) -> None:
     """Make the vectors agree with the library after a killed run, another model, or a lost Chroma folder."""
     library = store.library
     wanted = library.passage_ids()
+    if not wanted and not store.dense.present():
+        return
     if library.get_meta("pending") != "yes" and store.dense.count() == len(wanted):
         return
     there = store.dense.ids()
     store.dense.delete(there - wanted)
     missing = list(library.passages(wanted - there).values())
+    vectors.expect(len(missing))
     documents = {document.doc_id: document for document in library.documents()}
     what = "passages"
     if library.get_meta("model") not in (store.embedder.name, None):
         what = f"passages embedded anew with {store.embedder.name}"
     for start in range(0, len(missing), BATCH):
         part = [(documents[passage.doc_id], passage) for passage in missing[start : start + BATCH]]
-        _upsert(store, part, store.embedder.encode([embedding_text(*one) for one in part]))
+        encoded = vectors.encode([embedding_text(*one) for one in part])
+        _upsert(store, part, lambda encoded=encoded: encoded)  # type: ignore[misc]
         if progress:
             progress(what, min(len(missing), start + BATCH), len(missing))
 
