@@ -80,7 +80,9 @@ class Advisor:
         """
         from langchain_core.messages import HumanMessage
 
+        from advisor.history import keep_latest, lightened
         from advisor.planner.reading import Reading, read
+        from advisor.results import earlier_briefs
 
         limit = self.settings.max_input_chars
         if len(question) > limit:
@@ -102,10 +104,14 @@ class Advisor:
             message = HumanMessage(
                 content=question,
                 id=uuid.uuid4().hex,
-                additional_kwargs={"reading": reading.model_dump(mode="json", by_alias=True)},
+                additional_kwargs={
+                    "reading": reading.model_dump(mode="json", by_alias=True),
+                    "earlier": earlier_briefs(before),
+                },
             )
-            yield from _events(graph, message, config)
+            yield from _events(graph, [*lightened(before), message], config)
             messages = graph.get_state(config).values["messages"]
+            keep_latest(graph.checkpointer, thread)
             answer = self._finish(messages, reading, (time.perf_counter() - start) * 1000)
         yield Done(answer=answer)
 
@@ -185,8 +191,8 @@ def _with_choices(
     return reading.model_copy(update=changes)
 
 
-def _events(graph: Any, message: Any, config: dict[str, Any]) -> Iterator[Event]:
-    stream = graph.stream({"messages": [message]}, config, stream_mode=["messages", "updates"], durability="exit")
+def _events(graph: Any, messages: list[Any], config: dict[str, Any]) -> Iterator[Event]:
+    stream = graph.stream({"messages": messages}, config, stream_mode=["messages", "updates"], durability="exit")
     for mode, payload in stream:
         if mode == "messages":
             chunk, _meta = payload
@@ -214,7 +220,7 @@ def make_checkpointer(settings: Settings) -> Any:
         from advisor.postgres import postgres_checkpointer
 
         return postgres_checkpointer(settings.database_url.get_secret_value())
-    from langgraph.checkpoint.sqlite import SqliteSaver
+    from advisor.history import LocalSaver
 
     path = settings.home / "conversations.sqlite"
     try:
@@ -222,7 +228,7 @@ def make_checkpointer(settings: Settings) -> Any:
         connection = sqlite3.connect(path, check_same_thread=False, timeout=30)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
-        saver = SqliteSaver(connection)
+        saver = LocalSaver(connection)
         saver.setup()
     except (OSError, sqlite3.Error) as error:
         raise Unavailable(

@@ -19,6 +19,8 @@ class Results:
     """Rows that miss one condition, where none matched; `loosened` names the condition."""
     loosened: tuple[str, ...] = ()
     recommendation: Any = None
+    earlier: tuple[tuple[int, Any], ...] = ()
+    """(number of the turn, what was recommended in it), oldest first."""
     assessments: tuple[Any, ...] = ()
     diagnosis: Any = None
     links: tuple[Any, ...] = ()
@@ -77,6 +79,7 @@ def collect(messages: Sequence[Any]) -> Results:
         elif name == "diagnose":
             found["diagnosis"] = Diagnosis.model_validate(message.artifact)
     return Results(
+        earlier=_earlier(messages),
         hits=tuple(hits.values()),
         assessments=tuple(assessments),
         links=tuple(links),
@@ -85,6 +88,38 @@ def collect(messages: Sequence[Any]) -> Results:
         numbered=numbered,
         **found,
     )
+
+
+EARLIER = 6
+"""Turns looked back on."""
+
+
+def earlier_briefs(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """What was recommended in the turns so far, oldest first, each no more than its job, needs and first pick.
+
+    Given along with the next question, so that the tools' tables of earlier turns need not be kept.
+    """
+    asked = next((m for m in reversed(messages) if m.type == "human"), None)
+    if asked is None:
+        return []
+    turn = after_last_human(messages)
+    found = next(
+        (m.artifact for m in reversed(turn) if m.type == "tool" and m.name == "recommend" and m.artifact), None
+    )
+    kept: list[dict[str, Any]] = list(asked.additional_kwargs.get("earlier", []))
+    if found is not None and found.get("picks"):
+        number = sum(1 for m in messages if m.type == "human")
+        brief = {name: found[name] for name in ("outcome", "workload", "needs")}
+        kept.append({"turn": number, "recommendation": {**brief, "picks": found["picks"][:1]}})
+    return kept[-EARLIER:]
+
+
+def _earlier(messages: Sequence[Any]) -> tuple[tuple[int, Any], ...]:
+    from advisor.reasoning.recommend import Recommendation
+
+    asked = next((m for m in reversed(messages) if m.type == "human"), None)
+    briefs = asked.additional_kwargs.get("earlier", []) if asked is not None else []
+    return tuple((brief["turn"], Recommendation.model_validate(brief["recommendation"])) for brief in briefs)
 
 
 SEARCH_K = 5
