@@ -313,7 +313,9 @@ def _needed(facts: Facts, sizing: Any, spec: Any, gpus: int, nodes: int) -> floa
 
 
 def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[dict[str, Any]]:
-    """What is known of the links of GPU models ("H100 NVL") and instance types ("p5.48xlarge"); unknown names are left out.
+    """What is known of the links of GPU models ("H100 NVL") and instance types ("p5.48xlarge"); unknown GPUs are left out.
+
+    For a type that no table has, a row of kind "near" gives the types whose names are nearest.
 
     A GPU row has link "nvlink" (board of linked GPUs), "bridge" (pairs of PCIe cards), "amd", "other", "none" or "unknown".
     """
@@ -334,6 +336,9 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
                 )
                 continue
         if found is None:
+            near = near_types(store, name)
+            if near:
+                rows.append({"kind": "near", "name": name, "near": near})
             continue
         specs = [s for s in facts.gpus if s.gpu == found.gpu and found.variant in ("unknown", s.gpu_variant)]
         for variant in dict.fromkeys(s.gpu_variant for s in specs):
@@ -341,6 +346,21 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
                 _gpu_row([s for s in specs if s.gpu_variant == variant], len({s.gpu_variant for s in specs}) > 1)
             )
     return list({row["name"]: row for row in rows}.values())
+
+
+NEAR_TYPES = 5
+NEAR_SPELLING = 0.7
+
+
+def near_types(store: OfferStore, name: str) -> list[str]:
+    """Types of the table whose names are nearest in spelling, each with its GPUs: "p5.48xlarge (8× H100)"."""
+    from difflib import get_close_matches
+
+    known: dict[str, str] = {}
+    for offer in store.all():
+        known.setdefault(offer.instance_type.lower(), f"{offer.instance_type} ({offer.gpu_count:g}× {offer.gpu})")
+    found = get_close_matches(name.lower(), known, n=NEAR_TYPES, cutoff=NEAR_SPELLING)
+    return [known[key] for key in found]
 
 
 def store_fabrics(store: OfferStore, provider: str) -> list[str]:

@@ -51,6 +51,7 @@ class SizeArgs(_Args):
     gpus: int = Field(ge=1, le=100_000, description="GPUs in all.")
     nodes: int = Field(default=1, ge=1, le=20_000)
     nvlink: Literal["yes", "no", "unknown"] = "unknown"
+    constraints: Constraints = Field(default=Constraints(), description="Where the price may come from.")
     lang: Lang = "en"
 
 
@@ -105,11 +106,13 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         gpus: int,
         nodes: int = 1,
         nvlink: Literal["yes", "no", "unknown"] = "unknown",
+        constraints: Constraints | None = None,
         lang: Lang = "en",
     ) -> tuple[str, dict[str, Any]]:
-        from advisor.selection import assess
+        from advisor.named_prices import assess_as_sold
 
-        result = assess(engine.facts, workload, gpu=gpu, gpus=gpus, nodes=nodes, nvlink=nvlink, lang=lang)
+        limits = constraints or Constraints()
+        result = assess_as_sold(engine.offers, engine.facts, workload, gpu, gpus, nodes, nvlink, limits, lang)
         return json.dumps(result, ensure_ascii=False), result
 
     def compare_links(names: list[str]) -> tuple[str, list[dict[str, Any]]]:

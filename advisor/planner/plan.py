@@ -203,4 +203,5 @@ def named_hardware(reading: Reading) -> list[str]:
         if m.known and m.gpu
     ]
     sellers = [p.subject for p in reading.premises if p.subject in reading.mentions.providers]
-    return list(dict.fromkeys([*names, *reading.mentions.instance_types, *sellers]))[:MAX_NAMES]
+    types = (*reading.mentions.instance_types, *reading.mentions.unknown_instance_types)
+    return list(dict.fromkeys([*names, *types, *sellers]))[:MAX_NAMES]

@@ -80,7 +80,7 @@ def test_one_gpu_job_is_told_that_neither_link_helps(advisor):
     answer = advisor.ask("single-GPU batch inference of an 8B model, cheapest")
     assert {p.total_gpus for p in answer.picks} == {1}
     assert (answer.needs.nvlink, answer.needs.internode_rdma) == ("no", "no")
-    assert "Neither link helps" in answer.text
+    assert "Neither NVLink nor InfiniBand" in answer.text
     prices = [p.total_usd_hour for p in answer.picks]
     assert prices == sorted(prices)
 

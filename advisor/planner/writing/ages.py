@@ -10,14 +10,15 @@ from advisor.planner.writing.figures import age_days
 
 
 def age_note(picks: Sequence[Any], lang: str, stale_days: int) -> str:
-    """The oldest date with its age, a warning past `stale_days`, and the rows that have no date."""
+    """The age of the oldest price and the sellers without a date, in one sentence."""
     dated = sorted({p.as_of for p in picks if age_days(p.as_of) is not None})
-    notes = []
+    undated = list(dict.fromkeys(p.provider for p in picks if age_days(p.as_of) is None))
+    parts = []
     if dated:
         days = age_days(dated[0]) or 0
-        warn = text("writing.age.stale", lang) if days > stale_days else ""
-        notes.append(text("writing.age.dated", lang, date=dated[0], days=days, warn=warn))
-    undated = list(dict.fromkeys(p.provider for p in picks if age_days(p.as_of) is None))
+        names = ", ".join(dict.fromkeys(p.provider for p in picks if p.as_of == dated[0]))
+        key = "writing.age.stale" if days > stale_days else "writing.age.dated"
+        parts.append(text(key, lang, date=dated[0], days=days, names=names))
     if undated:
-        notes.append(text("writing.age.unknown", lang, names=", ".join(undated)))
-    return " ".join(notes)
+        parts.append(text("writing.age.unknown", lang, names=", ".join(undated)))
+    return (" " if lang == "en" else "").join(parts)

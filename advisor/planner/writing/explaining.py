@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -10,6 +11,7 @@ from advisor.answer import Answer
 from advisor.messages import text
 from advisor.planner.writing import machines
 from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is_prose, overlap, sentences
+from advisor.planner.writing.contrast import why_lines
 from advisor.planner.writing.links import corrections, named_lines
 
 RANK_STEP = 0.03
@@ -26,6 +28,17 @@ OTHERS_DEEP = 4
 OTHER_CHARS = 420
 SHORTEST = 15
 """A sentence shorter than this, such as "No.", says nothing outside its passage."""
+NEAR_QUESTION = 0.3
+"""Beside the figures of the job, a passage must list a question at least this near to the one asked."""
+SAME_QUESTION = 0.45
+"""From here a passage's "yes" or "no" answers the question that was asked."""
+YES_NO = re.compile(
+    r"^(?:(?:Yes|No|Neither|Hardly|Right|Wrong|Both)(?:, [^.!?]{0,30})?[.:!] |(?:はい|いいえ|誤りです|違います|使えません|なりません|正しいです)[。、]\s?)"
+)
+ORPHAN = re.compile(
+    r"^(?:Yes|No|Neither|Hardly|Right|Wrong|It|That|This|These|Those|They|So|Then|Otherwise|Instead)\b|^(?:はい|いいえ|そう|この|その|これ|それ|だから|また|ただし|一方|つまり|なお|そのため|逆に|どれか|のどれ|以上|前者|後者)"
+)
+"""A sentence that leans on one before it says nothing alone."""
 NEAR_SHARE = 0.45
 """A further passage is heard where its title and best sentence take up this share of the question's words, ..."""
 NEAR_ENOUGH = 5.0
@@ -40,20 +53,30 @@ def write(reading: Any, results: Any) -> Answer:
     lang = reading.answer_lang
     deep = reading.acts >= {"more_detail", "follow_up"}
     citations = Citations()
-    parts = corrections(reading.premises, results.links, lang)
+    parts = corrections(reading, results.links, lang)
     recommendation = results.recommendation
-    job = machines.job_lines(recommendation, lang) if recommendation is not None else []
+    job = machines.job_lines(recommendation, reading, lang) if recommendation is not None else []
     about_the_last_answer = reading.turn > 1 and "follow_up" in reading.acts
     if recommendation is not None and "summarize" in reading.acts:
         parts += machines.summary_parts(recommendation, reading, lang)
+    contrast: list[str] = []
     if job and about_the_last_answer:
+        contrast = why_lines(results.earlier, recommendation, lang)
+        parts += contrast
         parts.append("\n".join(job))
-    found = passages(reading, results.hits, citations, deep=deep)
+        if deep:
+            parts += deeper(recommendation, lang)
+    hits = results.hits
+    if job and about_the_last_answer and not deep:
+        hits = near_hits(reading, hits, SAME_QUESTION if contrast and "why" in reading.acts else NEAR_QUESTION)
+    found = passages(reading, hits, citations, deep=deep, answered=bool(parts))
+    if not found and job:
+        found = about_the_job(reading, results.hits, citations, lang)
     parts += found
     if job and not about_the_last_answer:
         parts.append("\n".join(job))
-    parts += disagreements(results.hits, citations, lang) if found else []
-    named = named_lines(results.links, lang)
+    parts += disagreements(hits, citations, lang) if found else []
+    named = named_lines(worth_naming(reading, results.links, "\n".join(parts)), lang)
     if named:
         parts.append("\n".join(f"- {line}" for line in named))
     if not found and not job and not named:
@@ -68,6 +91,61 @@ def write(reading: Any, results: Any) -> Answer:
         fx=reading.fx,
         citations=citations.rows(),
         **({"picks": recommendation.picks} if recommendation is not None and "summarize" in reading.acts else {}),
+    )
+
+
+def deeper(recommendation: Any, lang: str) -> list[str]:
+    """What the choice rests on, for those who ask for more: the first pick's reasons, what flips it, the formula."""
+    lines = [*(recommendation.picks[0].why if recommendation.picks else ()), *recommendation.flips]
+    lines += recommendation.why_not_runner_up
+    if recommendation.formula:
+        lines.append(text("writing.formula", lang, formula=recommendation.formula))
+    return ["\n".join(f"- {line}" for line in lines)] if lines else []
+
+
+def about_the_job(reading: Any, hits: Sequence[Any], citations: Citations, lang: str) -> list[str]:
+    """One sentence of the passage whose title names the kind of job or is otherwise the nearest."""
+    from knowledge.tokens import tokens
+
+    words = text(f"writing.kind.{reading.workload.kind}", lang).lower() if reading.workload else ""
+    query = tokens(f"{reading.search_query or reading.text} {words}", stop=True)
+    ordered = by_question(reading, order(hits, lang))
+    ordered.sort(key=lambda hit: words not in hit.title.lower())
+    for hit in ordered:
+        found = gist(hit, query, "")
+        if found:
+            return [f"{found[0]} {citations.mark(hit, found[1])}"]
+    return []
+
+
+def near_hits(reading: Any, hits: Sequence[Any], least: float) -> tuple[Any, ...]:
+    """For a question about the last answer: only passages that list nearly the same question, and added documents."""
+    query = reading.search_query or reading.text
+    return tuple(hit for hit in hits if not hit.asks or asked_alike(query, hit.asks) >= least)
+
+
+def worth_naming(reading: Any, rows: Sequence[Any], said: str) -> tuple[Any, ...]:
+    """The facts of named hardware that the answer has not told yet and that the question is about.
+
+    A trouble is about types, not about board forms that nobody asked for.
+    """
+    linked = bool(reading.mentions.fabrics) or bool(reading.acts & {"about_links", "compare", "difference", "what_is"})
+    kept = []
+    for row in rows:
+        name = str(row["name"])
+        if row["kind"] == "gpu" and (reading.intent == "troubleshoot" or not linked or told(name, said)):
+            continue
+        if row["kind"] == "provider" and name.lower() in said.lower():
+            continue
+        kept.append(row)
+    return tuple(kept)
+
+
+def told(name: str, said: str) -> bool:
+    """Does a sentence of the answer give this GPU's link or memory with a number?"""
+    pattern = re.escape(name) + r"[^\n]{0,80}\d+\s?(?:GB|gb)"
+    return (
+        re.search(pattern, said) is not None or f"{name} has no NVLink" in said or f"{name}にNVLinkはありません" in said
     )
 
 
@@ -86,7 +164,9 @@ def disagreements(hits: Sequence[Any], citations: Citations, lang: str) -> list[
     return lines
 
 
-def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: bool = False) -> list[str]:
+def passages(
+    reading: Any, hits: Sequence[Any], citations: Citations, *, deep: bool = False, answered: bool = False
+) -> list[str]:
     """The best passage at some length, then what the next ones add, each with its mark.
 
     Passages in the language of the answer come first; a document that a person added is heard whenever it was found.
@@ -101,7 +181,10 @@ def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: b
     blocks = best_blocks(first, query, FIRST_CHARS_DEEP if deep else FIRST_CHARS)
     if not blocks:
         return []
-    lead = f"{blocks[0]} {citations.mark(first, blocks[0])}" if is_prose(blocks[0]) else blocks[0]
+    opening = blocks[0]
+    if is_prose(opening) and (answered or not answers_this(reading, first)):
+        opening = without_yes_no(opening)
+    lead = f"{opening} {citations.mark(first, opening)}" if is_prose(opening) else opening
     parts = [f"**{first.title}**", lead]
     parts += blocks[1:]
     said = "\n".join(blocks)
@@ -113,6 +196,17 @@ def passages(reading: Any, hits: Sequence[Any], citations: Citations, *, deep: b
     if not citations.rows():
         parts[0] = f"{parts[0]}\n\n{citations.mark(first, blocks[0])}"
     return parts
+
+
+def answers_this(reading: Any, hit: Any) -> bool:
+    """Is the passage's own "yes" or "no" an answer to this question? Only where one of its questions is nearly the same."""
+    return asked_alike(reading.search_query or reading.text, hit.asks or ()) >= SAME_QUESTION
+
+
+def without_yes_no(block: str) -> str:
+    """A paragraph without the bare answer to a question that is not shown ("No.", "いいえ。"), where more follows."""
+    rest = YES_NO.sub("", block, count=1)
+    return rest if len(rest) >= SHORTEST else block
 
 
 @lru_cache(maxsize=20_000)
@@ -203,7 +297,7 @@ def gist(hit: Any, query: Sequence[str], said: str) -> tuple[str, str] | None:
     Returns (text, verbatim quote), or None where the passage has little to do with the question.
     """
     prose = [s for block in blocks_of(hit) if is_prose(block) for s in sentences(block)]
-    prose = [s for s in prose if s not in said and SHORTEST <= len(s) <= OTHER_CHARS]
+    prose = [s for s in prose if s not in said and SHORTEST <= len(s) <= OTHER_CHARS and not ORPHAN.match(s)]
     if not prose:
         return None
     nearest = max(prose, key=lambda s: overlap(s, query))

@@ -102,6 +102,8 @@ def age_days(as_of: str, today: date | None = None) -> int | None:
 
 def table(picks: tuple[Pick, ...], lang: str, fx: Fx | None) -> str:
     """The picks as a Markdown table."""
+    from advisor.planner.writing.prices import an_hour
+
     nodes = any(p.nodes > 1 for p in picks)
     estimated = any(p.estimate and (p.estimate.hours or p.estimate.tokens_per_s) for p in picks)
     roles = any(p.role != "match" for p in picks)
@@ -117,11 +119,20 @@ def table(picks: tuple[Pick, ...], lang: str, fx: Fx | None) -> str:
         cells = [text(f"writing.role.{p.role}", lang)] if roles else []
         size = f"{p.nodes} × ({gpus(p)})" if nodes else gpus(p)
         cells += [f"{p.provider} `{p.instance_type}`{spot}", size, nvlink(p, lang), network(p, lang)]
-        cells += [p.region, money(p.total_usd_hour, fx), money(p.price_usd_gpu_hour, fx)]
+        cells += [place(p, lang), an_hour(p, fx, lang, nodes=p.nodes)]
+        cells += [an_hour(p, fx, lang, share=1 / p.gpu_count)]
         cells += [_estimate(p, lang, fx)] if estimated else []
         cells += [p.as_of if p.as_of != "unknown" else text("writing.unknown", lang)]
         rows.append([cell.replace("|", "\\|").replace("\n", " ") for cell in cells])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def place(pick: Pick | Any, lang: str) -> str:
+    """The region as the seller names it, without empty parts; the country where the region tells nothing."""
+    parts = [part.strip() for part in pick.region.split(",") if part.strip()]
+    if parts in (["unknown"], ["default"], []):
+        return pick.country or text("writing.unknown", lang)
+    return ", ".join(parts)
 
 
 def _estimate(pick: Pick, lang: str, fx: Fx | None) -> str:

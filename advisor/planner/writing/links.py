@@ -6,12 +6,17 @@ from typing import Any
 
 from advisor.messages import text
 from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
+from advisor.planner.writing.topics import claims
+
+SIZE_TOLERANCE = 0.08
+MOST_NAMED = 3
+"""Names in one sentence of facts."""
 
 
 def named_lines(rows: tuple[Any, ...], lang: str) -> list[str]:
     """One line for each named GPU or instance type."""
     lines = {"gpu": _gpu_line, "type": _type_line, "provider": _provider_line}
-    return [lines[row["kind"]](row, lang) for row in rows]
+    return [lines[row["kind"]](row, lang) for row in rows if row["kind"] in lines]
 
 
 def link_words(row: dict[str, Any], lang: str) -> str:
@@ -35,7 +40,7 @@ def _gpu_line(row: dict[str, Any], lang: str) -> str:
 
 
 def _provider_line(row: dict[str, Any], lang: str) -> str:
-    return text("writing.links.named.provider", lang, name=row["name"], network=_fabrics(row, lang))
+    return text("writing.links.named.provider", lang, name=_seller(row["name"]), network=_fabrics(row, lang))
 
 
 def _fabrics(row: dict[str, Any], lang: str) -> str:
@@ -60,47 +65,134 @@ def _type_line(row: dict[str, Any], lang: str) -> str:
     )
 
 
-def corrections(premises: tuple[Any, ...], rows: tuple[Any, ...], lang: str) -> list[str]:
-    """A sentence for each claim of the question that a fact contradicts."""
-    by_name = {row["name"].lower(): row for row in rows}
-    found: list[str] = []
-    for premise in premises:
-        row = by_name.get(premise.subject.lower()) or next(
-            (r for name, r in by_name.items() if name.startswith(premise.subject.lower())), None
-        )
-        claim = _contradiction(premise, row, lang) if row else None
-        if claim:
-            found.append(text("writing.premise.wrong", lang, claim=claim))
-    return list(dict.fromkeys(found))
+def corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
+    """What the turn takes for granted or asks of a link, a memory size or a rule, held against the facts; one sentence each."""
+    found = [*size_corrections(reading, rows, lang), *premise_lines(reading, rows, lang)]
+    return list(dict.fromkeys([*found, *filter_lines(reading, rows, lang), *claims(reading.text, lang)]))
 
 
-def _contradiction(premise: Any, row: dict[str, Any], lang: str) -> str | None:
-    if premise.relation != "has" or (premise.asked and premise.object == "nvlink" and row["kind"] == "gpu"):
-        return None
+def size_corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
+    """Memory sizes that a GPU model never had ("A100 160 GB"); a total over the cards named is no such size."""
+    sizes: dict[str, set[float]] = {}
+    for row in rows:
+        if row["kind"] == "gpu":
+            sizes.setdefault(row["name"].split(" (")[0], set()).update(row["memory_gb"])
+    lines = []
+    for mention in reading.mentions.gpus:
+        if not mention.known or not mention.gpu or not mention.memory_gb:
+            continue
+        known = sorted({m for name, values in sizes.items() if name.startswith(mention.gpu) for m in values})
+        asked = mention.memory_gb
+        total = {m * n for m in known for n in {mention.count or 1, mention.total or 1}}
+        if not known or any(abs(asked - m) <= SIZE_TOLERANCE * m for m in (*known, *total)) or asked < min(known):
+            continue
+        values = {"name": mention.gpu, "asked": f"{asked:g}", "sizes": "/".join(f"{m:g}" for m in known)}
+        lines.append(text("writing.premise.wrong", lang, claim=text("writing.premise.size", lang, **values)))
+    return lines
+
+
+def filter_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
+    """Named AMD cards where NVLink is spoken of without a claim: why such a filter leaves them out."""
+    if "nvlink" not in reading.mentions.fabrics or any(p.object == "nvlink" for p in reading.premises):
+        return []
+    amd = [row["name"] for row in rows if row["kind"] == "gpu" and row["link"] == "amd"]
+    return [text("writing.premise.amd", lang, name=", ".join(amd))] if amd and reading.intent != "explain" else []
+
+
+def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
+    """Each claim about a link: corrected where it is wrong, answered yes or no where it is asked."""
+    lines = []
+    for premise in reading.premises:
+        found = [f for f in (fact(premise, row, lang) for row in rows_of(premise, reading, rows)) if f]
+        states = {state for state, _ in found}
+        if not found:
+            continue
+        if len(states) > 1:
+            if premise.asked and reading.question_type in ("yes_no", "none"):
+                words = text("writing.join", lang).join(dict.fromkeys(words for _, words in found))
+                lines.append(text("writing.premise.depends", lang, claim=words))
+            continue
+        holds = (states == {"yes"}) == (premise.relation == "has")
+        words = text("writing.join", lang).join(list(dict.fromkeys(words for _, words in found))[:MOST_NAMED])
+        if not holds and not premise.asked:
+            lines.append(text("writing.premise.wrong", lang, claim=words))
+        elif premise.asked and (not holds or reading.question_type in ("yes_no", "none")):
+            lines.append(text(f"writing.premise.{'right' if holds else 'no'}", lang, claim=words))
+    return lines
+
+
+def rows_of(premise: Any, reading: Any, rows: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """The rows that a claim is about: the name itself, its board forms, or the named types of the provider."""
+    subject = premise.subject.lower()
+    if premise.relation not in ("has", "lacks"):
+        return []
+    exact = [row for row in rows if row["name"].lower() == subject or row["name"].lower().startswith(subject + " ")]
+    if any(row["kind"] == "provider" for row in exact):
+        types = [row for row in rows if row["kind"] == "type" and row["offer"]["provider"] == premise.subject]
+        return types or exact
+    return exact
+
+
+def fact(premise: Any, row: dict[str, Any], lang: str) -> tuple[str, str] | None:
+    """("yes" or "no", the sentence that says so) for a claim about one row; None where the facts do not decide it."""
     name = row["name"]
     if row["kind"] == "provider":
-        return _provider_contradiction(premise, row, lang)
+        return _provider_fact(premise, row, lang)
     if premise.object == "nvlink":
-        if row["kind"] == "gpu":
-            if row["link"] == "amd":
-                return text("writing.premise.amd", lang, name=name)
-            return text("writing.premise.no_nvlink", lang, name=name) if row["link"] == "none" else None
-        return text("writing.premise.no_nvlink", lang, name=name) if row["offer"]["nvlink"] == "no" else None
+        return _nvlink_fact(row, lang)
     if row["kind"] != "type" or row["offer"]["internode_fabric"] == "unknown":
         return None
     from knowledge.offers import Offer
 
-    words = network(Offer.model_validate(row["offer"]), lang)
-    if premise.object == "infiniband" and row["offer"]["internode_fabric"] != "infiniband":
-        return text("writing.premise.no_infiniband", lang, name=name, network=words)
-    if premise.object == "rdma" and row["offer"]["internode_rdma"] == "no":
-        return text("writing.premise.not_rdma", lang, name=name, network=words)
+    offer = Offer.model_validate(row["offer"])
+    words = {"name": name, "network": network(offer, lang)}
+    if premise.object == "infiniband":
+        if offer.internode_fabric == "infiniband":
+            return "yes", text("writing.premise.has_network", lang, **words)
+        return "no", text("writing.premise.no_infiniband", lang, **words)
+    if premise.object == "rdma" and offer.internode_rdma != "unknown":
+        key = "has_network" if offer.internode_rdma == "yes" else "not_rdma"
+        return offer.internode_rdma, text(f"writing.premise.{key}", lang, **words)
     return None
 
 
-def _provider_contradiction(premise: Any, row: dict[str, Any], lang: str) -> str | None:
-    """A provider's rows can contradict InfiniBand only: whether it has NVLink depends on the type."""
-    fabrics = set(row["fabrics"])
-    if premise.object != "infiniband" or "infiniband" in fabrics or not fabrics & {"efa", "roce", "tcpx", "tcpxo"}:
+def _nvlink_fact(row: dict[str, Any], lang: str) -> tuple[str, str] | None:
+    name = row["name"]
+    if row["kind"] == "gpu":
+        if row["link"] == "amd":
+            return "no", text("writing.premise.amd", lang, name=name)
+        if row["link"] == "none":
+            return "no", text("writing.premise.no_nvlink", lang, name=name, link=link_words(row, lang))
+        if row["link"] in ("nvlink", "bridge"):
+            return "yes", text("writing.premise.has_nvlink", lang, name=name, link=link_words(row, lang))
         return None
-    return text("writing.premise.provider_no_infiniband", lang, name=row["name"], network=_fabrics(row, lang))
+    from knowledge.offers import Offer
+
+    offer = Offer.model_validate(row["offer"])
+    if offer.nvlink == "unknown":
+        return None
+    words = {"name": name, "link": nvlink(offer, lang)}
+    if offer.nvlink == "no":
+        key = "single" if offer.gpu_count <= 1 else "type_no_nvlink"
+        return "no", text(f"writing.premise.{key}", lang, **words)
+    return "yes", text("writing.premise.has_nvlink", lang, **words)
+
+
+def _provider_fact(premise: Any, row: dict[str, Any], lang: str) -> tuple[str, str] | None:
+    """A provider's rows decide about InfiniBand only: whether it has NVLink depends on the type."""
+    fabrics = set(row["fabrics"])
+    if premise.object != "infiniband":
+        return None
+    words = {"name": _seller(row["name"]), "network": _fabrics(row, lang)}
+    if "infiniband" in fabrics:
+        return "yes", text("writing.premise.some_infiniband", lang, **words)
+    if not fabrics & {"efa", "roce", "tcpx", "tcpxo"}:
+        return None
+    return "no", text("writing.premise.provider_no_infiniband", lang, **words)
+
+
+def _seller(name: str) -> str:
+    from knowledge.providers import provider_table
+
+    seller = provider_table().get(name)
+    return seller.name if seller else name

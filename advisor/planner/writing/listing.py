@@ -9,10 +9,13 @@ from advisor.answer import Answer, Needs, Pick
 from advisor.messages import text
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.citing import Citations
-from advisor.planner.writing.figures import HOURS_A_MONTH, money, rate_note, table
+from advisor.planner.writing.figures import gpus, money, place, provider_label, rate_note, table
 from advisor.planner.writing.links import corrections, named_lines
 from advisor.planner.writing.loosening import constraint_words, loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
+from advisor.planner.writing.prices import a_month, an_hour, list_note, month_note
+from advisor.planner.writing.residency import residency_note
+from knowledge.providers import provider_table
 
 SHOWN = 8
 ALTERNATIVES = 3
@@ -22,7 +25,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     """Picks where rows match, else no_match with the nearest rows."""
     lang, page = reading.answer_lang, results.page
     citations = Citations()
-    parts = corrections(reading.premises, results.links, lang)
+    parts = corrections(reading, results.links, lang)
     rows, beyond = within_limits(page.offers, reading)
     rows = rows if reading.constraints.spot else on_demand_first(rows)
     picks = tuple(pick_of(offer, nodes_of(offer, reading.constraints)) for offer in one_a_type(rows, SHOWN))
@@ -33,8 +36,8 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         count = page.count if len(rows) == len(page.offers) else len(rows)
         parts.append(_heading(count, picks, reading, lang))
         parts.append(table(picks, lang, reading.fx))
-        regions = list(dict.fromkeys(offer.region for offer in page.offers))
-        if len(regions) > 1 and "region" in reading.acts:
+        regions = list(dict.fromkeys(place(offer, lang) for offer in rows))
+        if "region" in reading.acts or reading.question_type == "where":
             parts.append(text("writing.list.regions", lang, items=", ".join(regions[:12])))
     elif beyond and not unknown:
         name, least = next(iter(beyond.items()))
@@ -51,13 +54,14 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
             if results.loosened and not unknown:
                 parts.append(text("writing.no_match.nearest", lang, what=loosened_words(results.loosened, lang)))
             parts.append(table(alternatives, lang, reading.fx))
-    named = named_lines(results.links, lang) if reading.premises or not picks else []
+    named = named_lines(results.links, lang) if not picks else []
     if named:
         parts.append("\n".join(f"- {line}" for line in named))
     if page.unknown and picks:
         parts.append(text("writing.list.unknown", lang, count=page.unknown_count))
     parts += background(reading, results, citations, 2)
-    parts.append(" ".join(_notes(picks or alternatives, reading, lang, stale_days)))
+    parts += residency_note(picks or alternatives, reading, lang)
+    parts.append((" " if lang == "en" else "").join(_notes(picks or alternatives, reading, lang, stale_days)))
     return Answer(
         lang=lang,
         intent="picks" if picks else "no_match",
@@ -157,25 +161,70 @@ def pick_of(offer: Any, nodes: int) -> Pick:
 
 
 def _heading(count: int, picks: tuple[Pick, ...], reading: Any, lang: str) -> str:
-    if count == 1:
-        return text("writing.list.one", lang)
+    """The first row with its prices, then how many match; where two sellers or markets are weighed, the better of them."""
+    first, fx = picks[0], reading.fx
     sort = reading.constraints.sort if reading.constraints.sort in ("price", "memory", "bandwidth") else "price_gpu"
-    return text(
-        "writing.list.count", lang, count=count, shown=len(picks), order=text(f"writing.list.order.{sort}", lang)
-    )
+    parts = sides(picks, reading, lang)
+    values = {"offer": provider_label(first), "price": an_hour(first, fx, lang, nodes=first.nodes)}
+    values |= {"each": an_hour(first, fx, lang, share=1 / first.gpu_count), "size": gpus(first)}
+    if first.spot:
+        values["offer"] += f" ({text('writing.spot', lang)})"
+    priced = first.price_usd_hour is not None
+    one = first.total_gpus <= 1
+    key = "one" if count == 1 else sort
+    form = ".single" if one and priced else "" if priced else ".unpriced"
+    if not parts:
+        parts.append(text(f"writing.list.lead.{key}{form}", lang, **values))
+    month = a_month(first, fx) if reading.acts & MONTH_ACTS else None
+    if month:
+        parts.append(text("writing.open.month", lang, price=month))
+    if count > 1:
+        order_words = text(f"writing.list.order.{sort}", lang)
+        parts.append(text("writing.list.count", lang, count=count, shown=len(picks), order=order_words))
+    return (" " if lang == "en" else "").join(parts)
+
+
+def sides(picks: tuple[Pick, ...], reading: Any, lang: str) -> list[str]:
+    """Where the turn weighs sellers, types, GPUs or spot against on-demand: the cheapest row of each side, the lowest first."""
+    found: dict[str, Pick] = {}
+    for side in reading.alternatives:
+        rows = [p for p in picks if _on_side(p, side) and p.price_usd_gpu_hour is not None]
+        if rows:
+            found[side.name] = min(rows, key=lambda p: p.price_usd_gpu_hour or 0.0)
+    if len(found) < 2:
+        return []
+    ordered = sorted(found.items(), key=lambda one: one[1].price_usd_gpu_hour or 0.0)
+    (a, first), (b, second) = ordered[0], ordered[1]
+    values = {"a": _side_name(a, lang), "b": _side_name(b, lang)}
+    values |= {"pa": an_hour(first, reading.fx, lang, share=1 / first.gpu_count)}
+    values |= {"pb": an_hour(second, reading.fx, lang, share=1 / second.gpu_count)}
+    return [text("writing.list.sides", lang, ta=first.instance_type, tb=second.instance_type, **values)]
+
+
+def _on_side(pick: Pick, side: Any) -> bool:
+    if side.kind == "provider":
+        return bool(pick.provider == side.name)
+    if side.kind == "market":
+        return pick.spot == (side.name == "spot")
+    if side.kind == "instance_type":
+        return pick.instance_type in (side.types or (side.name,))
+    return bool(side.kind == "gpu" and pick.gpu == side.gpu)
+
+
+def _side_name(name: str, lang: str) -> str:
+    if name in ("spot", "on_demand"):
+        return text(f"writing.market.{name}", lang)
+    seller = provider_table().get(name)
+    return seller.name if seller else name
 
 
 def _notes(shown: tuple[Pick, ...], reading: Any, lang: str, stale_days: int) -> list[str]:
     notes = []
     if shown and reading.acts & MONTH_ACTS:
-        items = [
-            f"`{p.instance_type}` {money((p.total_usd_hour or 0) * HOURS_A_MONTH, reading.fx)}"
-            for p in shown
-            if p.total_usd_hour
-        ]
-        notes.append(text("writing.month", lang, items=text("writing.join", lang).join(items)))
+        notes.append(month_note(shown, reading.fx, lang))
     if reading.fx:
         notes.append(rate_note(reading.fx, lang))
     if shown:
+        notes.append(list_note(shown, lang))
         notes.append(age_note(shown, lang, stale_days))
     return [note for note in notes if note]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from advisor.messages import catalogue, text
 
 def nothing_matches(reading: Any, results: Any, lang: str) -> list[str]:
     """What is unknown, else that no row matches, and the near misses with their counts."""
-    parts = unknown_names(reading, lang)
+    parts = unknown_names(reading, results, lang)
     if not parts:
         parts = [text("writing.no_match", lang)]
     if results.page is not None:
@@ -21,7 +22,7 @@ def nothing_matches(reading: Any, results: Any, lang: str) -> list[str]:
     return parts
 
 
-def unknown_names(reading: Any, lang: str) -> list[str]:
+def unknown_names(reading: Any, results: Any, lang: str) -> list[str]:
     """A sentence for each GPU or instance type that nobody here has heard of."""
     mentions = reading.mentions
     near = {m.text: m.nearest for m in mentions.gpus if not m.known}
@@ -30,11 +31,23 @@ def unknown_names(reading: Any, lang: str) -> list[str]:
         close = next(
             (n for shown, n in near.items() if name.lower() in shown.lower() or shown.lower() in name.lower()), ()
         )
+        close = alike(name, close)
         words = text("writing.unknown_gpu.near", lang, names=", ".join(close)) if close else ""
         parts.append(text("writing.unknown_gpu", lang, name=name, near=words))
+    near_types = {row["name"]: row["near"] for row in results.links if row["kind"] == "near"}
     for name in mentions.unknown_instance_types:
-        parts.append(text("writing.unknown_type", lang, name=name, near=""))
+        parts.append(text("writing.unknown_type", lang, name=name))
+        if near_types.get(name):
+            items = text("writing.join", lang).join(near_types[name])
+            parts.append(text("writing.unknown_type.near", lang, names=items))
     return parts
+
+
+def alike(name: str, close: Sequence[str]) -> list[str]:
+    """Of the names that are close in spelling those that begin with the same letters ("H150": H100, not GTX 1650)."""
+    letters = re.match(r"[a-z ]*", name.lower())
+    head = letters.group(0).strip() if letters else ""
+    return [n for n in close if not head or n.lower().startswith(head)]
 
 
 def constraint_words(name: str, lang: str) -> str:

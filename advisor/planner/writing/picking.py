@@ -9,11 +9,18 @@ from advisor.messages import text
 from advisor.planner.plan import capacity, fleet_size
 from advisor.planner.writing import machines
 from advisor.planner.writing.ages import age_note
+from advisor.planner.writing.assessing import assessed_lines, judged
+from advisor.planner.writing.checking import checks_before_renting
 from advisor.planner.writing.citing import Citations
+from advisor.planner.writing.contrast import change_line, compared_with
 from advisor.planner.writing.explaining import order
-from advisor.planner.writing.figures import HOURS_A_MONTH, money, number, rate_note, table
+from advisor.planner.writing.figures import number, rate_note, table
+from advisor.planner.writing.jobfacts import within_reach
 from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
+from advisor.planner.writing.opening import named_verdict, pick_sentence
+from advisor.planner.writing.prices import list_note, month_note
+from advisor.planner.writing.residency import residency_note
 from advisor.planner.writing.short import questions_back
 
 ALIKE = 0.25
@@ -25,45 +32,49 @@ BACKGROUND_DEEP = 3
 LABEL = 16
 """Characters that tell two machines' names apart at the head of a line."""
 MONTH_ACTS = frozenset({"monthly"})
+LINK_ACTS = frozenset({"about_links", "does_it", "verify", "why"})
 
 
 def write(reading: Any, results: Any, stale_days: int) -> Answer:
     """One of picks, no_match or infeasible, as the recommendation came out."""
     lang, rec = reading.answer_lang, results.recommendation
     citations = Citations()
-    parts = corrections(reading.premises, results.links, lang)
+    parts = corrections(reading, results.links, lang)
     intent = "picks"
     alternatives: tuple[Pick, ...] = ()
+    asks_link = bool(reading.mentions.fabrics) and bool(reading.acts & LINK_ACTS)
     if rec.outcome == "no_match" or not rec.picks:
         intent = "infeasible" if rec.outcome == "infeasible" else "no_match"
         alternatives = rec.nearest
         parts += _infeasible(rec, reading, lang) if intent == "infeasible" else _no_match(rec, reading, results, lang)
     else:
-        parts.append(machines.verdict(rec.picks[0], lang, reading.fx))
+        parts += named_verdict(reading, results, rec, lang)
+        if asks_link:
+            parts += ["  \n".join(machines.link_verdicts(rec, lang))]
+        parts.append(_fleet(reading, rec, lang))
+        parts.append(pick_sentence(rec, reading, lang))
+        parts += change_line(results.earlier, rec, reading, lang)
     shown = rec.picks or alternatives
-    fleet = fleet_size(reading)
-    if fleet:
-        streams = {"peak": reading.workload.concurrency, "each": number(capacity(reading) or 1.0)}
-        parts.append(text("writing.fleet", lang, gpus=fleet, **streams))
-    assessed = machines.assessed_lines(
-        results.assessments, lang, ran_out="oom" in reading.acts, deadline_hours=rec.workload.deadline_hours
-    )
+    assessed = assessed_lines(results.assessments, rec.workload.deadline_hours, lang)
     if assessed:
         parts.append("\n".join(f"- {line}" for line in assessed))
     if shown:
         parts.append(table(shown, lang, reading.fx))
     if intent == "picks":
-        parts.append("\n".join(machines.job_lines(rec, lang)))
+        lines = machines.job_lines(rec, reading, lang)
+        parts.append("\n".join(lines[1:] if asks_link else lines))
         parts += [c.verdict for c in rec.counterfactuals if c.verdict and c.with_ and c.without]
         parts += _trade(rec, reading, lang)
     parts += background(reading, results, citations, BACKGROUND_DEEP if deep(reading) else BACKGROUND)
     if shown:
         checks = [
-            *checks_before_renting(shown[0], lang),
+            *checks_before_renting(shown[0], rec, lang),
             *shown[0].caveats[: CAVEATS_DEEP if deep(reading) else CAVEATS],
+            *residency_note(shown, reading, lang),
         ]
-        parts.append(f"**{text('writing.head.check', lang)}**\n" + "\n".join(f"- {c}" for c in checks))
-        parts.append(" ".join(_notes(shown, rec, reading, lang, stale_days)))
+        if checks:
+            parts.append(f"**{text('writing.head.check', lang)}**\n" + "\n".join(f"- {c}" for c in checks))
+    parts.append((" " if lang == "en" else "").join(_notes(shown, rec, reading, lang, stale_days)))
     return Answer(
         lang=lang,
         intent=intent,  # type: ignore[arg-type]
@@ -73,6 +84,8 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         needs=rec.needs,
         picks=rec.picks,
         alternatives=alternatives,
+        machines=judged(results.assessments),
+        compared_with=compared_with(results.earlier, rec, reading) if intent == "picks" else None,
         relaxed=(*rec.relaxed, *rec.loosened),
         counterfactual=next(iter(rec.counterfactuals), None),
         assumptions=rec.assumptions,
@@ -82,23 +95,17 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     )
 
 
+def _fleet(reading: Any, rec: Any, lang: str) -> str:
+    fleet = fleet_size(reading)
+    if not fleet:
+        return ""
+    streams = {"peak": reading.workload.concurrency, "each": number(capacity(reading) or 1.0)}
+    return text("writing.fleet", lang, gpus=fleet, **streams)
+
+
 def deep(reading: Any) -> bool:
     """Does the person ask for more than the short answer?"""
     return bool(reading.acts >= {"more_detail", "follow_up"})
-
-
-def checks_before_renting(pick: Pick, lang: str) -> list[str]:
-    """What to ask and what to run for this pick: its links as they should show, what nobody states, and stock."""
-    checks = []
-    if pick.gpu_count > 1 and pick.nvlink in ("yes", "partial", "unknown"):
-        checks.append(text(f"writing.check.nvlink.{pick.nvlink}", lang, gpus=f"{pick.gpu_count:g}"))
-    if pick.nodes > 1:
-        key = pick.internode_fabric if pick.internode_fabric in ("infiniband", "roce", "efa", "unknown") else "other"
-        checks.append(text(f"writing.check.network.{key}", lang, nodes=pick.nodes))
-    region = pick.region if pick.region != "unknown" else text("writing.check.somewhere", lang)
-    stock = "writing.check.stock.cluster" if pick.nodes > 1 else "writing.check.stock"
-    checks.append(text(stock, lang, region=region))
-    return checks
 
 
 def background(reading: Any, results: Any, citations: Citations, count: int) -> list[str]:
@@ -123,6 +130,9 @@ def background(reading: Any, results: Any, citations: Citations, count: int) -> 
 def _infeasible(rec: Any, reading: Any, lang: str) -> list[str]:
     words = text("writing.infeasible", lang)
     parts = [" ".join([words, *rec.problem]) if lang == "en" else "".join([words, *rec.problem])]
+    reach = within_reach(rec, reading, lang)
+    if reach:
+        parts.append("\n".join([text("writing.reach", lang), *[f"- {line}" for line in reach]]))
     if rec.nearest:
         parts.append(text("writing.infeasible.nearest", lang))
     return parts
@@ -137,6 +147,8 @@ def _no_match(rec: Any, reading: Any, results: Any, lang: str) -> list[str]:
 
 
 def _trade(rec: Any, reading: Any, lang: str) -> list[str]:
+    if rec.outcome == "not_modelled" and not deep(reading):
+        return []
     other = [line for line in rec.why_not_runner_up if not any(line[:LABEL] == flip[:LABEL] for flip in rec.flips[:1])]
     lines = [*rec.flips[:1], *other[:1]]
     if deep(reading):
@@ -149,21 +161,14 @@ def _notes(shown: tuple[Pick, ...], rec: Any, reading: Any, lang: str, stale_day
     if rec.assumptions:
         notes.append(text("writing.assumed", lang, items=text("writing.join", lang).join(rec.assumptions)))
     if reading.acts & MONTH_ACTS or reading.constraints.budget_usd_month:
-        items = [
-            f"`{p.instance_type}` {money((p.total_usd_hour or 0) * HOURS_A_MONTH, reading.fx)}"
-            for p in shown
-            if p.total_usd_hour
-        ]
-        notes.append(text("writing.month", lang, items=text("writing.join", lang).join(items)))
-    month = reading.constraints.budget_usd_month
-    if month and shown[0].total_usd_hour:
-        n = number(month / shown[0].total_usd_hour)
-        notes.append(
-            text("writing.month.hours", lang, budget=money(month, reading.fx), type=shown[0].instance_type, n=n)
-        )
+        notes.append(month_note(shown, reading.fx, lang))
+    if any(p.spot for p in shown) and not all(p.spot for p in shown):
+        notes.append(text("writing.spot.mixed", lang))
     if reading.fx:
         notes.append(rate_note(reading.fx, lang))
-    notes.append(age_note(shown, lang, stale_days))
+    notes.append(list_note(shown, lang))
+    if shown:
+        notes.append(age_note(shown, lang, stale_days))
     back = questions_back(reading)
     if back:
         notes.append(text("writing.ask_back", lang, items=back))
