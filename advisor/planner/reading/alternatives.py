@@ -61,7 +61,8 @@ def read_alternatives(
         return tuple(sides)
     cards = [g for g in gpus if g.role in ("candidate", "topic", "wanted") and (g.gpu or g.memory_gb)]
     joined = any(_OR.search(text[a.end : b.start]) for a, b in pairwise(cards))
-    if len(cards) > 1 and (weighs(text) or joined or sum(g.role == "candidate" for g in cards) > 1):
+    different = len({(g.gpu, g.variant, g.memory_gb, g.count, g.nodes) for g in cards}) > 1
+    if different and (weighs(text) or joined or sum(g.role == "candidate" for g in cards) > 1):
         return tuple(_card(g) for g in cards[:_MOST])
     if not weighs(text):
         return ()

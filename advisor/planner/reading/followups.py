@@ -71,4 +71,6 @@ def again(norm: str, before: Reading | None, *, other_language: bool) -> bool:
     """Whether the turn wants the last answer once more, in yen or in another language, and nothing else."""
     if before is None or before.intent not in ("picks", "no_match", "infeasible"):
         return False
-    return bool(says("in_yen_again", norm) or (other_language and says("answer_again", norm)))
+    return bool(
+        says("in_yen_again", norm) or says("in_dollars_again", norm) or (other_language and says("answer_again", norm))
+    )

@@ -142,6 +142,14 @@ def _grid(text: str) -> dict[str, int]:
     return {}
 
 
+def _of_a_plan(text: str, match: re.Match[str]) -> bool:
+    """Whether a number of machines tells how the job runs ("2ノード学習でどれがいい?", "for 2-node training which one?")."""
+    after = text[match.end() : match.end() + 12]
+    return match.re is _NODES and bool(
+        re.match(r"[ -]?の?(?:学習|訓練|構成|クラスタ|training|pretrain|fine|cluster|run)", after)
+    )
+
+
 def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
     """Counts without a GPU's name ("2枚で", "on 4 GPUs", "3 nodes")."""
     from advisor.planner.reading.gpus import clause
@@ -161,7 +169,7 @@ def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
             words = clause(text, match.start(), match.end())
             if says("sufficiency", words) or says("current", words):
                 continue
-            if says("count_asked", words) and not says("availability", words):
+            if says("count_asked", words) and not says("availability", words) and not _of_a_plan(text, match):
                 continue
             if says(
                 "each_job",

@@ -31,6 +31,7 @@ _PARAM_WORD = re.compile(
 _COUNTED = r"(?:images|photos|pictures|documents|docs|tokens|records|rows|users|requests|samples|examples|pages|chunks|videos|clips|frames|steps|queries|pairs|prompts|files|vectors|hours)"
 _OF_A_MODEL = re.compile(
     rf"[\s-]?(?:(?!{_COUNTED}(?![a-z]))[a-z][a-z0-9/+-]* ){{0,4}}(?:model|llm|vlm|lm|mllm|network|transformer|encoder|decoder|backbone|policy|classifier)(?![a-z])"
+    r"|[\s-]?(?:video|image|speech|music|audio|text)[ -](?:gen|synth|diffusion|to-)[a-z-]*"
     r"|の?[^、。をでがとはにも,.\s\d]{0,14}(?:モデル|llm|ネットワーク|エンコーダ)"
 )
 """What makes a number beside it the size of a model, whatever the model is for ("14B video generation model")."""
@@ -108,7 +109,7 @@ def _resized(name: ModelMention, size: ModelMention, lexicon: Lexicon) -> ModelM
     stated = size.params_b or 0.0
     family = name.model.family if name.model else name.name.title()
     for key in (f"{squash(name.name)}{stated:g}b",):
-        if found := lexicon.models.get(key):
+        if found := lexicon.models.get(key) or lexicon.defaults.get(key):
             return ModelMention(
                 found, found.name, found.params_b, found.active_params_b, name.start, max(name.end, size.end)
             )

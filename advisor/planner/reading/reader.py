@@ -210,7 +210,7 @@ def _read(
     )
     found = guess(norm, signals)
     asked_lang = language.asked_for(norm)
-    if again(norm, before, other_language=asked_lang is not None and not found.acts & {"summarize", "translate"}):
+    if again(norm, before, other_language=asked_lang is not None and "summarize" not in found.acts):
         found = replace(found, intent="picks", acts=found.acts | {"recommend", "again"})
     told = deadline_hours(norm, numbers)
     deadline = told[0] if told else None
@@ -271,7 +271,7 @@ def _read(
         current=current or (before.current if before else ()),
         premises=read_premises(norm, gpus, tuple((p.provider, p.start) for p in providers)),
         quantities=_quantities(numbers, models, norm, money.quantities, gpus),
-        fx=money.fx or (before.fx if before else None),
+        fx=None if says("in_dollars_again", norm) else money.fx or (before.fx if before else None),
         search_query=search_query(norm, found, before, workload),
         pasted=log,
         topic_relevance=found.relevance,

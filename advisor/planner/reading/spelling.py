@@ -8,8 +8,10 @@ from functools import lru_cache
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.phrases import FOLDER
 
-_WORD = re.compile(r"(?<![a-z0-9._/])[a-z]{5,16}(?![a-z0-9._/])")
+_WORD = re.compile(r"(?<![a-z0-9._/])[a-z]{4,16}(?![a-z0-9._/])")
 
+_SHORT_WORD = 4
+"""In a word as short as this only two swapped letters are a slip ("huor"); another letter makes another word."""
 _SHORT_KANA = 3
 """A kana spelling as short as this must not end a longer word: わかりやすい is not 安い."""
 
@@ -55,6 +57,15 @@ def _nearest(word: str) -> str | None:
     """The one term within an edit (two from nine letters on) of `word` that starts alike; None where none or several are."""
     found = []
     for term in _terms():
+        if len(term) <= _SHORT_WORD or len(word) <= _SHORT_WORD:
+            if (
+                len(term) == len(word)
+                and term[0] == word[0]
+                and sorted(term) == sorted(word)
+                and distance(word, term, 1) == 1
+            ):
+                found.append((1, term))
+            continue
         room = 2 if len(term) >= 9 else 1
         if term[0] != word[0] or abs(len(term) - len(word)) > room:
             continue
