@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ingest.fetch import Fetcher
 
 FORMATS = ("auto", "skypilot", "gpuhunt", "table")
+MAX_ZIP_DEPTH = 3
 READ_SUFFIXES = (".csv", ".json", ".jsonl", ".parquet", ".zip")
 MAX_BYTES = 200_000_000
 FETCH_TOTAL_S = 300.0
@@ -136,10 +137,14 @@ def _typed(
     provider: str | None,
     report: Report,
     as_of: str,
+    depth: int = 0,
 ) -> Iterator[CatalogueFile]:
     suffix = path.suffix.lower()
     if raw[:4] == b"PK\x03\x04":
-        yield from _zipped(raw, label, source, kind, provider, report, as_of)
+        if depth >= MAX_ZIP_DEPTH:
+            report.reject(label, f"a zip inside {MAX_ZIP_DEPTH} others; unpack it and name its files")
+            return
+        yield from _zipped(raw, label, source, kind, provider, report, as_of, depth + 1)
         return
     if raw[:4] == b"PAR1":
         suffix = ".parquet"
@@ -158,19 +163,23 @@ def _typed(
 
 
 def _zipped(
-    raw: bytes, label: str, source: str, kind: str, provider: str | None, report: Report, as_of: str
+    raw: bytes, label: str, source: str, kind: str, provider: str | None, report: Report, as_of: str, depth: int
 ) -> Iterator[CatalogueFile]:
+    left = MAX_BYTES
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             for entry in archive.infolist():
                 path = PurePosixPath(entry.filename)
                 if entry.is_dir() or path.suffix.lower() not in READ_SUFFIXES:
                     continue
-                if entry.file_size > MAX_BYTES:
-                    report.reject(f"{label}/{entry.filename}", f"larger than {MAX_BYTES} bytes")
+                if entry.file_size > left:
+                    report.reject(f"{label}/{entry.filename}", f"the zip holds more than {MAX_BYTES} bytes")
                     continue
+                left -= entry.file_size
                 inner = archive.read(entry)
-                yield from _typed(inner, f"{label}/{entry.filename}", source, path, kind, provider, report, as_of)
+                yield from _typed(
+                    inner, f"{label}/{entry.filename}", source, path, kind, provider, report, as_of, depth
+                )
     except (zipfile.BadZipFile, RuntimeError, EOFError) as error:
         report.reject(label, f"not a zip that can be read: {error}")
 

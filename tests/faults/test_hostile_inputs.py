@@ -110,6 +110,23 @@ def test_a_zip_bomb_of_offers_is_refused_without_unpacking(tmp_path):
     assert report.rejected
 
 
+def test_zips_inside_zips_end_somewhere_and_what_lies_outside_is_read(tmp_path):
+    row = _csv("aws,p5.48xlarge,H100,8,80,us-east-1,55.04")
+    data = row.encode()
+    for depth in range(6):
+        outer = io.BytesIO()
+        with zipfile.ZipFile(outer, "w") as archive:
+            archive.writestr(f"inner{depth}.zip" if depth else "deep.csv", data)
+        data = outer.getvalue()
+    path = tmp_path / "nested.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("deep.zip", data)
+        archive.writestr("top.csv", row)
+    report = ingest_offers([str(path)], home=tmp_path / "home")
+    assert report.added == 1
+    assert any("zip inside" in str(rejected) for rejected in report.rejected)
+
+
 def test_names_that_point_out_of_an_archive_write_nothing(tmp_path):
     path = tmp_path / "slip.zip"
     with zipfile.ZipFile(path, "w") as archive:
