@@ -123,7 +123,7 @@ def test_zips_inside_zips_end_somewhere_and_what_lies_outside_is_read(tmp_path):
         archive.writestr("deep.zip", data)
         archive.writestr("top.csv", row)
     report = ingest_offers([str(path)], home=tmp_path / "home")
-    assert report.added == 1
+    assert report.rows_in == 1
     assert any("zip inside" in str(rejected) for rejected in report.rejected)
 
 
