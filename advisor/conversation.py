@@ -119,13 +119,14 @@ class Advisor:
         from advisor.grounding import gpu_link_facts, ground
         from advisor.planner.model import PLANNER
         from advisor.planner.writing import write
+        from advisor.planner.written import WRITTEN
         from advisor.results import after_last_human, collect
 
         results = collect(messages)
-        answer = write(reading, results)
         notes: list[str] = []
         final = next((m for m in reversed(after_last_human(messages)) if m.type == "ai" and not m.tool_calls), None)
         by_planner = final is not None and final.response_metadata.get("model_name") == PLANNER
+        answer = (WRITTEN.take(final.id) if final is not None and by_planner else None) or write(reading, results)
         if self.settings.model != "planner":
             if by_planner or final is None or not str(final.text).strip():
                 from advisor.messages import text

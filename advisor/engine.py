@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,19 @@ if TYPE_CHECKING:
     from knowledge.published import PublishedPassages
 
 
+KEPT_RECOMMENDATIONS = 128
+"""Recommendations kept: the same job asked again (an example, a shared link, a retry, another language switch) is not worked
+out anew. Each is some tens of kilobytes."""
+
+
 class Engine:
     """Offers, passages and facts under one `ADVISOR_HOME`, built from what the package ships where they are absent."""
 
     def __init__(self, settings: Settings):
         self.settings = settings
         self._lock = threading.RLock()
+        self._kept_lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str, str], tuple[object, Recommendation]] = OrderedDict()
 
     @cached_property
     def facts(self) -> Facts:
@@ -98,10 +106,22 @@ class Engine:
             ) from None
 
     def recommend(self, workload: Workload, constraints: Constraints, lang: Lang) -> Recommendation:
-        """Size the workload on the offers that meet the constraints, and pick."""
+        """Size the workload on the offers that meet the constraints, and pick; kept for as long as the offers stay the same."""
         from advisor.selection import recommend_from_store
 
-        return recommend_from_store(self.offers, self.facts, workload, constraints, lang)
+        key = (workload.model_dump_json(), constraints.model_dump_json(), lang)
+        state = self.offers.state
+        with self._kept_lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept[0] is state:
+                self._kept.move_to_end(key)
+                return kept[1]
+        found = recommend_from_store(self.offers, self.facts, workload, constraints, lang)
+        with self._kept_lock:
+            self._kept[key] = (state, found)
+            while len(self._kept) > KEPT_RECOMMENDATIONS:
+                self._kept.popitem(last=False)
+        return found
 
     def diagnose(self, texts: Mapping[str, str], lang: Lang, instance_type: str | None = None) -> Diagnosis:
         """Read pasted outputs of a rented machine."""

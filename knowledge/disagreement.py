@@ -75,12 +75,10 @@ def find_disagreements(hits: Sequence[Hit], limit: int = 5) -> list[Disagreement
     them; names in the document's title count as part of each. Values are compared with b and B apart, and tera with giga. It is a pointer for the reader, not a proof.
     """
     found: list[tuple[float, Disagreement]] = []
-    statements = [one for hit in hits for one in _statements(hit)]
-    for place, (first, words, values) in enumerate(statements):
-        for second, other_words, other_values in statements[place + 1 :]:
-            if first.source == second.source:
-                continue
-            if _names(words) != _names(other_words):
+    statements = [(*one, _names(one[1])) for hit in hits for one in _statements(hit)]
+    for place, (first, words, values, names) in enumerate(statements):
+        for second, other_words, other_values, other_names in statements[place + 1 :]:
+            if names != other_names or first.source == second.source:
                 continue
             shared = words & other_words
             likeness = len(shared) / max(1, min(len(words), len(other_words)))

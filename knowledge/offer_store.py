@@ -107,6 +107,11 @@ class OfferStore:
         return self._columns().all()
 
     @property
+    def state(self) -> object:
+        """Stands for the rows as they are now: another object once they have changed."""
+        return self._columns()
+
+    @property
     def count(self) -> int:
         """How many offers the table holds."""
         return len(self._columns())

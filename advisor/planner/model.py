@@ -13,6 +13,8 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 
+from advisor.planner.written import WRITTEN
+
 PLANNER = "planner"
 _PIECE_CHARS = 24
 
@@ -88,7 +90,9 @@ def _next_message(messages: Sequence[BaseMessage]) -> AIMessage:
         tool_calls = [{"name": n, "args": a, "id": uuid.uuid4().hex, "type": "tool_call"} for n, a in calls]
         return AIMessage(content="", tool_calls=tool_calls, id=uuid.uuid4().hex, response_metadata=metadata)
     answer = write(reading, collect(messages))
-    return AIMessage(content=answer.text, id=uuid.uuid4().hex, response_metadata=metadata)
+    message = AIMessage(content=answer.text, id=uuid.uuid4().hex, response_metadata=metadata)
+    WRITTEN.keep(str(message.id), answer)
+    return message
 
 
 def current_reading(messages: Sequence[BaseMessage]) -> Any:

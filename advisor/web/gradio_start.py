@@ -18,6 +18,15 @@ PUT_OFF: dict[str, tuple[str, ...]] = {"pandas": (), "gradio.cli": ("deploy",)}
 """Modules that Gradio imports and that no page without data frames uses; names that it takes out of them at once."""
 
 
+ENVIRONMENT = {
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "HF_HUB_OFFLINE": "1",
+    # Gradio's own statistics of its last 10,000 events, worked out anew after each of them; nobody sees them here.
+    "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000000",
+    "GRADIO_ANALYTICS_MAX_EVENTS": "1000",
+}
+
+
 class PutOff(ModuleType):
     """Stands for a module until something of it is used; then the real one is imported."""
 
@@ -36,8 +45,8 @@ def quick_import() -> Iterator[None]:
     sources and wants an installation that can be written to; it leaves that out for a class whose file is not known. What
     an import makes stays, so collecting garbage meanwhile finds nothing.
     """
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     getfile, collects = inspect.getfile, gc.isenabled()
     stand_ins: dict[str, Any] = {name: None for name in HIDDEN if name not in sys.modules}
     for name, taken in PUT_OFF.items():

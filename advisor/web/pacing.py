@@ -22,7 +22,7 @@ class _End:
 class Paced(Generic[T]):
     """Groups what an iterator yields into lists, at most one list each `UPDATE_S`, as soon as there is something new.
 
-    The iterator runs in a thread of its own, so that a slow step never holds back what is already known. `stopped` is
+    A source that ends within the first `interval_s` gives one list. The iterator runs in a thread of its own, so that a slow step never holds back what is already known. `stopped` is
     asked between groups; once true, iteration ends and the source is closed at its next event. An error of the source is
     raised here after what came before it.
     """
@@ -48,7 +48,7 @@ class Paced(Generic[T]):
 
     def __iter__(self) -> Iterator[list[T]]:
         threading.Thread(target=self._pump, daemon=True, name="turn").start()
-        last = float("-inf")
+        last = time.monotonic()
         try:
             while not self._stopped():
                 group: list[T] = []

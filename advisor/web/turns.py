@@ -13,7 +13,7 @@ from advisor.answer import Constraints, Done, Step, TextDelta, Workload
 from advisor.errors import AdvisorError
 from advisor.web.guards import RateLimit, check_question
 from advisor.web.metrics import Metrics
-from advisor.web.pacing import Paced
+from advisor.web.pacing import UPDATE_S, Paced
 from advisor.web.session import Session, Turn
 from advisor.web.words import word
 
@@ -54,7 +54,7 @@ class Turns:
     ) -> Iterator[State]:
         """One turn. With `workload`, `question` is only the record of what was changed with the controls.
 
-        Yields at most five states a second; the last has `text` None. An error becomes the turn's error text in `lang`;
+        Yields at most five states a second for all turns that run; the last has `text` None. An error becomes the turn's error text in `lang`;
         nothing is raised.
         """
         edited = workload is not None
@@ -70,7 +70,7 @@ class Turns:
             answer_lang = (session.last_lang() or lang) if edited else "auto"
             extra = {"workload": workload, "constraints": constraints} if edited else {"lang_hint": lang}
             events = self.advisor.stream("" if edited else asked, session.thread, answer_lang, **extra)
-            for group in Paced(events, stop.is_set):
+            for group in Paced(events, stop.is_set, UPDATE_S * max(1, len(self._stops))):
                 for event in group:
                     if isinstance(event, Step):
                         state.steps.append(event)

@@ -36,14 +36,22 @@ def test_paced_groups_everything_in_order():
     assert len(groups) < 20
 
 
-def test_paced_gives_the_first_at_once_and_the_rest_together():
-    def burst():
-        yield "first"
-        time.sleep(0.05)
-        yield from range(20)
+def test_paced_gives_a_short_source_in_one_list():
+    assert list(Paced(iter(range(20)), interval_s=5)) == [list(range(20))]
 
-    groups = list(Paced(burst(), interval_s=5))
-    assert groups[0] == ["first"] and groups[1] == list(range(20))
+
+def test_paced_gives_what_there_is_while_the_source_works_on():
+    go = threading.Event()
+
+    def slow():
+        yield "first"
+        go.wait(20)
+        yield "last"
+
+    groups = iter(Paced(slow(), interval_s=0.01))
+    assert next(groups) == ["first"]
+    go.set()
+    assert list(groups) == [["last"]]
 
 
 def test_paced_passes_errors_after_what_came_before():
@@ -127,6 +135,26 @@ def test_edited_assumptions_go_to_the_advisor_in_the_answers_language(turns):
     session = run(turns, "変更", session, workload=more, constraints=answer.constraints)[-1].session
     assert session.turns[-1].edited and session.turns[-1].answer.workload.tokens == 8e8
     assert turns.advisor.asked[-1] == ("", session.thread, "ja")
+
+
+def test_turns_that_run_at_once_share_the_updates(turns, monkeypatch):
+    from advisor.web import turns as module
+
+    paces = []
+
+    class Noted(Paced):
+        def __init__(self, source, stopped, interval_s):
+            paces.append(interval_s)
+            super().__init__(source, stopped, interval_s)
+
+    monkeypatch.setattr(module, "Paced", Noted)
+    first = turns.run("7B", Session(), "en", "a")
+    second = turns.run("13B", Session(), "en", "b")
+    next(first), next(second)
+    list(second), list(first)
+    run(turns, "30B")
+    assert paces == [pytest.approx(2 * module.UPDATE_S), pytest.approx(module.UPDATE_S), pytest.approx(module.UPDATE_S)]
+    assert turns._stops == {}
 
 
 def test_a_branch_hears_the_kept_questions_in_a_new_thread(turns):
