@@ -105,6 +105,8 @@ class Constraints(Frozen):
     """With the minimum it names a class of cards: "80 GB GPUs"."""
     min_total_gpu_memory_gb: float | None = None
     """GB of all GPUs over all nodes, at least; more than what ran out of memory."""
+    ran_out_gpu_memory_gb: float | None = None
+    """GB of the cards on which the job ran out of memory: smaller cards are no answer to that."""
     gpu_count: int | None = None
     """Total GPUs over all nodes."""
     min_gpus: int | None = None
@@ -175,6 +177,9 @@ class Pick(Frozen):
     """Currency of the price as published."""
     price_original_hour: float | None = None
     """The published price of one machine in that currency, where it is not US dollars."""
+    price_original_gpu_hour: float | None = None
+    total_original_hour: float | None = None
+    """The same for one GPU and for all machines of the row."""
     price_note: str | None = None
     """What the price list says beside the price: rate used, tax, monthly amounts, terms."""
     as_of: str = "unknown"

@@ -187,6 +187,11 @@ LIST_LOOSENING = (
 def nearest_rows(store: OfferStore, wanted: OfferFilter, limit: int = 12) -> tuple[list[Offer], tuple[str, ...]]:
     """Rows that miss one group of conditions, and the names of what was let go; empty where no single group is to blame."""
     empty = OfferFilter()
+    neighbours = (
+        store.search(wanted.model_copy(update={**same_country(wanted), "limit": limit})) if wanted.region else None
+    )
+    if neighbours is not None and neighbours.offers:
+        return neighbours.offers, ("region",)
     for group in LIST_LOOSENING:
         names = tuple(name for name in group if getattr(wanted, name) != getattr(empty, name))
         if not names:
@@ -195,6 +200,15 @@ def nearest_rows(store: OfferStore, wanted: OfferFilter, limit: int = 12) -> tup
         if page.offers:
             return page.offers, names
     return [], ()
+
+
+def same_country(wanted: OfferFilter) -> dict[str, tuple[str, ...]]:
+    """The filter's regions let go in favour of their countries: Tokyo where there is nothing in Osaka."""
+    from knowledge.places import resolve_place
+
+    places = [place for name in wanted.region if (place := resolve_place(name)) is not None]
+    countries = tuple(dict.fromkeys(c for place in places for c in place.countries))
+    return {"region": (), "country": wanted.country or countries} if countries else {}
 
 
 def named_offer(gpu: str, gpus: int, nodes: int, nvlink: str) -> Offer | None:

@@ -54,6 +54,8 @@ def pick(
         price_usd_gpu_hour=o.price_usd_gpu_hour,
         currency=o.currency,
         price_original_hour=o.price_original_hour,
+        price_original_gpu_hour=None if o.price_original_hour is None else round(o.price_original_hour / o.gpu_count, 2),
+        total_original_hour=None if o.price_original_hour is None else o.price_original_hour * candidate.nodes,
         price_note=o.price_note,
         as_of=o.as_of,
         source=o.source,

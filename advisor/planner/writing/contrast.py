@@ -9,6 +9,7 @@ from advisor.messages import text
 from advisor.planner.writing.figures import gpus, network, number, nvlink
 from advisor.planner.writing.jobfacts import TRAINING
 from advisor.planner.writing.prices import an_hour
+from knowledge.places import country_name
 
 SAME = 0.02
 
@@ -127,7 +128,9 @@ def _links(old: Any, new: Any, lang: str) -> list[str]:
     if max(old.nodes, new.nodes) > 1 and network(old, lang) != network(new, lang):
         lines.append(text("writing.change.network", lang, old=network(old, lang), new=network(new, lang)))
     if old.country and new.country and old.country != new.country:
-        lines.append(text("writing.change.place", lang, old=old.country, new=new.country))
+        lines.append(
+            text("writing.change.place", lang, old=country_name(old.country, lang), new=country_name(new.country, lang))
+        )
     return lines
 
 

@@ -21,6 +21,9 @@ HELD_WEIGHT = 0.6
 UNASKED_PROVIDER = 0.35
 DISPUTE = 0.1
 NAMED_GPU = 0.1
+UNNAMED_LINK = 0.15
+"""Taken from an entry that speaks of none of the links the turn names."""
+LINK_NAMES = frozenset({"nvlink", "infiniband", "roce", "efa", "tcpx", "tcpxo", "ethernet", "nvswitch"})
 FIRST_CHARS = 1100
 FIRST_CHARS_DEEP = 2200
 OTHERS = 2
@@ -33,8 +36,9 @@ NEAR_QUESTION = 0.3
 SAME_QUESTION = 0.45
 """From here a passage's "yes" or "no" answers the question that was asked."""
 YES_NO = re.compile(
-    r"^(?:(?:Yes|No|Neither|Hardly|Right|Wrong|Both)(?:, [^.!?]{0,30})?[.:!] |(?:はい|いいえ|誤りです|違います|使えません|なりません|正しいです)[。、]\s?)"
+    r"^(?:(?:Yes|No|Neither|Hardly|Right|Wrong|Both)(?:, [^.!?]{0,30})?[.:!] |(?:はい|いいえ|誤りです|違います|使えません|なりません|正しいです|不要です|必要です|可能です|できます|できません|足ります)[。、]\s?)"
 )
+MONEY = re.compile(r"[$¥€]\s?\d|\d\s?(?:円|ドル|dollars?)|万円|budget|予算")
 ORPHAN = re.compile(
     r"^(?:Yes|No|Neither|Hardly|Right|Wrong|It|That|This|These|Those|They|So|Then|Otherwise|Instead)\b|^(?:はい|いいえ|そう|この|その|これ|それ|だから|また|ただし|一方|つまり|なお|そのため|逆に|どれか|のどれ|以上|前者|後者)"
 )
@@ -245,8 +249,10 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     providers = set(reading.mentions.providers)
     gpus = [m.gpu.lower() for m in reading.mentions.gpus if m.gpu]
 
+    named = [name for name in reading.mentions.fabrics if name in LINK_NAMES]
+
     def weight(place: int, hit: Any) -> float:
-        likeness = asked_alike(query, hit.asks) if hit.asks else HELD_WEIGHT * held(query, hit.text)
+        likeness = asked_alike(query, (*hit.asks, hit.title)) if hit.asks else HELD_WEIGHT * held(query, hit.text)
         score = likeness - RANK_STEP * place
         if hit.area == "provider" and hit.provider not in providers:
             score -= UNASKED_PROVIDER
@@ -254,6 +260,9 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
             score -= DISPUTE
         if any(gpu in hit.title.lower() for gpu in gpus):
             score += NAMED_GPU
+        if named and hit.asks:
+            about = f"{hit.title} {' '.join(hit.asks)}".lower()
+            score -= UNNAMED_LINK * sum(name not in about for name in named) / len(named)
         return score
 
     return [hit for _, hit in sorted(enumerate(hits), key=lambda one: (-weight(*one), one[0]))]
@@ -291,13 +300,16 @@ def others(ordered: Sequence[Any], query: Sequence[str], count: int) -> list[Any
     return [*guides[: count - len(added)], *added] if added else guides
 
 
-def gist(hit: Any, query: Sequence[str], said: str) -> tuple[str, str] | None:
+def gist(hit: Any, query: Sequence[str], said: str, *, money: bool = True) -> tuple[str, str] | None:
     """What a further passage adds: its title, and its sentence nearest to the question.
 
-    Returns (text, verbatim quote), or None where the passage has little to do with the question.
+    Returns (text, verbatim quote), or None where the passage has little to do with the question. Without `money`, sentences
+    about prices and budgets are left out: the rows beside them say what things cost.
     """
     prose = [s for block in blocks_of(hit) if is_prose(block) for s in sentences(block)]
     prose = [s for s in prose if s not in said and SHORTEST <= len(s) <= OTHER_CHARS and not ORPHAN.match(s)]
+    if not money:
+        prose = [s for s in prose if not MONEY.search(s)]
     if not prose:
         return None
     nearest = max(prose, key=lambda s: overlap(s, query))

@@ -32,7 +32,7 @@ def fact_lines(recommendation: Any, reading: Any, lang: str) -> list[str]:
     """What is specific to this job, at most a few lines, the most telling first."""
     w = recommendation.workload
     picks = recommendation.picks or recommendation.nearest
-    lines = [*rlhf_line(w, lang), *weights_line(w, picks, lang), *least_line(recommendation, reading, lang)]
+    lines = [*rlhf_line(w, lang), *weights_line(w, picks, lang)]
     lines += compute_line(w, picks, lang)
     lines += long_line(w, picks, reading, lang)
     lines += split_line(w, picks, lang)
@@ -73,21 +73,6 @@ def weights_line(workload: Any, picks: Any, lang: str) -> list[str]:
     if workload.kind in ADAPTERS:
         lines.append(text("writing.fact.full_instead", lang, gb=number(workload.params_b * STATE_BYTES)))
     return lines
-
-
-def least_line(recommendation: Any, reading: Any, lang: str) -> list[str]:
-    """The fewest cards that hold the job, where the question is about how many."""
-    needs, c = recommendation.needs, reading.constraints
-    if "size_ask" not in reading.acts or needs is None or not needs.gpus_min or not needs.min_gpu_memory_gb:
-        return []
-    if needs.gpus_min <= 1:
-        return []
-    values = {"gpus": needs.gpus_min, "each": number(needs.min_gpu_memory_gb)}
-    values["total"] = number(needs.total_gpu_memory_gb or 0.0)
-    card = c.min_gpu_memory_gb
-    if card and needs.min_gpu_memory_gb > USABLE * card:
-        return [text("writing.fact.least.class", lang, card=number(card), sum=number(card * needs.gpus_min), **values)]
-    return [text("writing.fact.least", lang, **values)]
 
 
 def compute_line(workload: Any, picks: Any, lang: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.messages import text
+from advisor.planner.reading.result import Premise
 from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
 from advisor.planner.writing.topics import claims
 
@@ -102,23 +103,40 @@ def filter_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
 def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     """Each claim about a link: corrected where it is wrong, answered yes or no where it is asked."""
     lines = []
+    yes_no = reading.question_type in ("yes_no", "none")
     for premise in reading.premises:
         found = [f for f in (fact(premise, row, lang) for row in rows_of(premise, reading, rows)) if f]
         states = {state for state, _ in found}
         if not found:
             continue
-        if len(states) > 1:
-            if premise.asked and reading.question_type in ("yes_no", "none"):
-                words = text("writing.join", lang).join(dict.fromkeys(words for _, words in found))
+        sentences = list(dict.fromkeys(words for _, words in found))[:MOST_NAMED]
+        words = (" " if lang == "en" else "").join(sentences)
+        if len(states) > 1 or states == {"depends"}:
+            if premise.asked and yes_no:
                 lines.append(text("writing.premise.depends", lang, claim=words))
             continue
         holds = (states == {"yes"}) == (premise.relation == "has")
-        words = text("writing.join", lang).join(list(dict.fromkeys(words for _, words in found))[:MOST_NAMED])
-        if not holds and not premise.asked:
-            lines.append(text("writing.premise.wrong", lang, claim=words))
-        elif premise.asked and (not holds or reading.question_type in ("yes_no", "none")):
-            lines.append(text(f"writing.premise.{'right' if holds else 'no'}", lang, claim=words))
-    return lines
+        if not holds:
+            form = "no" if premise.asked and yes_no else "wrong"
+            lines.append(text(f"writing.premise.{form}", lang, claim=words))
+        elif premise.asked and premise.relation == "has" and yes_no:
+            lines.append(text("writing.premise.right", lang, claim=words))
+    return lines or network_lines(reading, rows, lang)
+
+
+def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
+    """Where InfiniBand is spoken of beside types none of which has it: what they have, though nobody claimed it in words."""
+    weighs = any(side.kind == "fabric" for side in reading.alternatives)
+    types = [row for row in rows if row["kind"] == "type"]
+    if "infiniband" not in reading.mentions.fabrics or not types or weighs:
+        return []
+    fabrics = {row["offer"]["internode_fabric"] for row in types}
+    if fabrics & {"infiniband", "unknown"}:
+        return []
+    claimed = Premise(subject="", relation="has", object="infiniband", text="")
+    largest = sorted(types, key=lambda row: -row["offer"]["gpu_count"])[:1]
+    sentences = [found[1] for row in largest if (found := fact(claimed, row, lang))]
+    return [text("writing.premise.wrong", lang, claim=words) for words in sentences]
 
 
 def rows_of(premise: Any, reading: Any, rows: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -162,9 +180,10 @@ def _nvlink_fact(row: dict[str, Any], lang: str) -> tuple[str, str] | None:
         if row["link"] == "amd":
             return "no", text("writing.premise.amd", lang, name=name)
         if row["link"] == "none":
-            return "no", text("writing.premise.no_nvlink", lang, name=name, link=link_words(row, lang))
+            return "no", text("writing.premise.no_nvlink", lang, name=name, pcie=row["pcie_generation"] or "")
         if row["link"] in ("nvlink", "bridge"):
-            return "yes", text("writing.premise.has_nvlink", lang, name=name, link=link_words(row, lang))
+            state = "depends" if row["link"] == "bridge" else "yes"
+            return state, text("writing.premise.has_nvlink", lang, name=name, link=link_words(row, lang))
         return None
     from knowledge.offers import Offer
 

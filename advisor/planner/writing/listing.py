@@ -13,7 +13,7 @@ from advisor.planner.writing.figures import gpus, money, place, provider_label, 
 from advisor.planner.writing.links import corrections, named_lines
 from advisor.planner.writing.loosening import constraint_words, loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
-from advisor.planner.writing.prices import a_month, an_hour, list_note, month_note
+from advisor.planner.writing.prices import a_month, an_hour, list_note, month_note, yen_a_month
 from advisor.planner.writing.residency import residency_note
 from knowledge.providers import provider_table
 
@@ -85,7 +85,17 @@ def within_limits(offers: list[Any], reading: Any) -> tuple[list[Any], dict[str,
     constraints = reading.constraints
     rows = [o for o in offers if nodes_of(o, constraints) == 1 or can_cluster(o)]
     hours = reading.workload.deadline_hours if reading.workload else None
-    return offers_within_budget(rows, constraints, hours)
+    month = constraints.budget_usd_month
+    rate = reading.fx.rate if reading.fx else None
+    by_month = [o for o in rows if o.price_usd_hour is None and month and rate and _fits_month(o, month * rate)]
+    affordable, beyond = offers_within_budget(rows, constraints, hours)
+    return [*affordable, *by_month], {} if by_month else beyond
+
+
+def _fits_month(offer: Any, yen: float) -> bool:
+    """Is a monthly plan printed in yen within this many yen?"""
+    printed = yen_a_month(offer)
+    return printed is not None and printed <= yen
 
 
 def nodes_of(offer: Any, constraints: Any) -> int:
@@ -126,7 +136,9 @@ def sort_key(pick: Pick, sort: str | None) -> tuple[Any, ...]:
             pick.price_usd_hour or 1e9,
         )
     price = pick.price_usd_hour if sort == "price" else pick.price_usd_gpu_hour
-    return (price is None, price or 0.0, pick.provider, pick.instance_type)
+    month = yen_a_month(pick)
+    unpriced = 0 if price is not None else 1 if month is not None else 2
+    return (unpriced, price or month or 0.0, pick.provider, pick.instance_type)
 
 
 def one_a_type(offers: Iterable[Any], count: int) -> list[Any]:
@@ -146,7 +158,7 @@ def one_a_type(offers: Iterable[Any], count: int) -> list[Any]:
 def pick_of(offer: Any, nodes: int) -> Pick:
     """A row of the offers table as a pick, times a number of nodes."""
     count = int(offer.gpu_count) if float(offer.gpu_count).is_integer() else offer.gpu_count
-    memory = offer.gpu_memory_gb
+    memory, printed = offer.gpu_memory_gb, offer.price_original_hour
     shared = {name: getattr(offer, name) for name in Pick.model_fields if name in type(offer).model_fields}
     return Pick(
         **{
@@ -155,6 +167,8 @@ def pick_of(offer: Any, nodes: int) -> Pick:
             "nodes": nodes,
             "total_gpus": count * nodes,
             "total_gpu_memory_gb": None if memory is None else round(memory * count * nodes, 1),
+            "price_original_gpu_hour": None if printed is None else round(printed / count, 2),
+            "total_original_hour": None if printed is None else printed * nodes,
             "total_usd_hour": None if offer.price_usd_hour is None else round(offer.price_usd_hour * nodes, 4),
         }
     )
@@ -172,10 +186,11 @@ def _heading(count: int, picks: tuple[Pick, ...], reading: Any, lang: str) -> st
     priced = first.price_usd_hour is not None
     one = first.total_gpus <= 1
     key = "one" if count == 1 else sort
-    form = ".single" if one and priced else "" if priced else ".unpriced"
+    monthly = not priced and yen_a_month(first) is not None
+    form = ".single" if one and priced else "" if priced else ".monthly" if monthly else ".unpriced"
     if not parts:
-        parts.append(text(f"writing.list.lead.{key}{form}", lang, **values))
-    month = a_month(first, fx) if reading.acts & MONTH_ACTS else None
+        parts.append(text(f"writing.list.lead.{key if priced else 'any'}{form}", lang, **values))
+    month = a_month(first, fx) if reading.acts & MONTH_ACTS and not monthly else None
     if month:
         parts.append(text("writing.open.month", lang, price=month))
     if count > 1:

@@ -8,6 +8,7 @@ from typing import Any
 from advisor.messages import text
 from advisor.planner.writing.assessing import fp32_price, further
 from advisor.planner.writing.figures import HOURS_A_MONTH, gpus, hours, money, number, provider_label, usd
+from advisor.planner.writing.jobfacts import USABLE
 from advisor.planner.writing.prices import a_month, an_hour
 
 TIGHT_TIME = 0.8
@@ -44,6 +45,35 @@ def named_verdict(reading: Any, results: Any, recommendation: Any, lang: str) ->
             words += further(asked[0], lang)
         lines.append((" " if lang == "en" else "").join(words))
     return lines
+
+
+def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
+    """Where the question is how many GPUs, or whether the budget is enough: the number, or yes with what it costs."""
+    needs, c = recommendation.needs, reading.constraints
+    pick, e = recommendation.picks[0], recommendation.picks[0].estimate
+    if (
+        c.budget_usd
+        and reading.question_type == "yes_no"
+        and e
+        and e.cost_usd is not None
+        and e.cost_usd <= c.budget_usd
+    ):
+        values = {"budget": money(c.budget_usd, reading.fx), "cost": money(e.cost_usd, reading.fx)}
+        return [text("writing.open.budget.yes", lang, share=f"{e.cost_usd / c.budget_usd:.0%}", **values)]
+    asks = reading.question_type == "how_many" or "size_ask" in reading.acts
+    if not asks or needs is None or not needs.gpus_min or not needs.min_gpu_memory_gb:
+        return []
+    each = needs.min_gpu_memory_gb
+    if needs.gpus_min <= 1:
+        if pick.total_gpus > 1:
+            return []
+        return [text("writing.open.least.one", lang, each=number(each), have=number(pick.gpu_memory_gb or each))]
+    values = {"gpus": needs.gpus_min, "each": number(each), "total": number(needs.total_gpu_memory_gb or 0.0)}
+    card = c.min_gpu_memory_gb
+    if card and each > USABLE * card:
+        total = number(card * needs.gpus_min)
+        return [text("writing.open.least.class", lang, card=number(card), sum=total, **values)]
+    return [text("writing.open.least", lang, **values)]
 
 
 def enough(row: dict[str, Any], deadline: float | None, lang: str) -> str:

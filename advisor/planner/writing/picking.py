@@ -18,7 +18,7 @@ from advisor.planner.writing.figures import number, rate_note, table
 from advisor.planner.writing.jobfacts import within_reach
 from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
-from advisor.planner.writing.opening import named_verdict, pick_sentence
+from advisor.planner.writing.opening import counted_verdict, named_verdict, pick_sentence
 from advisor.planner.writing.prices import list_note, month_note
 from advisor.planner.writing.residency import residency_note
 from advisor.planner.writing.short import questions_back
@@ -48,7 +48,8 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         alternatives = rec.nearest
         parts += _infeasible(rec, reading, lang) if intent == "infeasible" else _no_match(rec, reading, results, lang)
     else:
-        parts += named_verdict(reading, results, rec, lang)
+        judgement = named_verdict(reading, results, rec, lang)
+        parts += judgement or counted_verdict(rec, reading, lang)
         if asks_link:
             parts += ["  \n".join(machines.link_verdicts(rec, lang))]
         parts.append(_fleet(reading, rec, lang))
@@ -119,7 +120,7 @@ def background(reading: Any, results: Any, citations: Citations, count: int) -> 
     for hit in by_question(reading, order(results.hits, reading.answer_lang))[:count]:
         if hit.asks and asked_alike(asked, hit.asks) < ALIKE:
             continue
-        found = gist(hit, query, "\n".join(lines))
+        found = gist(hit, query, "\n".join(lines), money=False)
         if found:
             lines.append(f"- {found[0]} {citations.mark(hit, found[1])}")
     if not lines:

@@ -7,6 +7,7 @@ from typing import Any
 
 from advisor.messages import text
 from advisor.planner.writing.topics import topics_of
+from knowledge.places import country_name
 from knowledge.providers import provider_table
 
 
@@ -25,7 +26,9 @@ def residency_note(shown: Sequence[Any], reading: Any, lang: str) -> list[str]:
             names = foreign.setdefault(seller.country, [])
             if seller.name not in names:
                 names.append(seller.name)
-    words = text("writing.join", lang).join(f"{', '.join(names)} ({country})" for country, names in foreign.items())
+    words = text("writing.join", lang).join(
+        f"{', '.join(names)} ({country_name(country, lang)})" for country, names in foreign.items()
+    )
     key = "foreign" if foreign else "same"
-    values = {"countries": ", ".join(countries), "operators": words}
+    values = {"countries": ", ".join(country_name(code, lang) for code in countries), "operators": words}
     return [text(f"writing.residency.{key}", lang, **values)]
