@@ -57,7 +57,7 @@ def together(fields: dict[str, Any]) -> dict[str, int]:
 
 
 _BARE_MEMORY = re.compile(
-    r"(?<![\d.$¥x])(\d{2,3})\s?gb(?!\s?(?:/|ps|ram(?![a-z])|disk|ssd|nvme|storage|of (?:data|disk|storage|ram)|dataset|data|の?(?:データ|ディスク|ストレージ|ファイル|ram)))"
+    r"(?<![\d.$¥x])(\d{2,3})\s?gb(?![a-z])(?!\s?(?:/|ps|ram(?![a-z])|disk|ssd|nvme|storage|of (?:data|disk|storage|ram)|dataset|data|の?(?:データ|ディスク|ストレージ|ファイル|ram)))"
 )
 _CARD_SIZES = (10.0, 300.0)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from advisor.planner.reading.hardware import label
 from advisor.planner.reading.phrases import hits, says
+from advisor.planner.reading.quantities import HOURS
 from advisor.planner.reading.result import GpuMention, Reading
 
 _SHORT = 60
@@ -65,6 +66,22 @@ def multiplied(norm: str, before: Reading | None) -> dict[str, Any]:
                 fields[name] = value * float(hit.value)
         break
     return fields
+
+
+_SPAN_ONLY = re.compile(
+    r"^\W*(?:(?:and|ok|or|what about|how about|what if|if|in|within|for|make it|with)[ ,]+)*(\d{1,4}) ?(hours?|days?|weeks?|months?|years?)"
+    r"(?: (?:instead|then|ok|would do))*[\s?.!]*$"
+    r"|^\W*(?:じゃあ|では|もし)?(\d{1,4})\s?(時間|日間|日|週間|か月|ヶ月|ヵ月|カ月|年)(?:なら|だと|だったら|で|に|にしたら|以内|まで|は|の場合)*[\s?。!]*$"
+)
+
+
+def span_only(norm: str, before: Reading | None) -> float | None:
+    """ "2週間なら?", "what if 2 weeks": hours for the deadline or the rental that the conversation has spoken of."""
+    match = _SPAN_ONLY.match(norm)
+    if before is None or match is None:
+        return None
+    number, unit = (match.group(1), match.group(2)) if match.group(1) else (match.group(3), match.group(4))
+    return float(number) * HOURS[unit.rstrip("s")]
 
 
 def again(norm: str, before: Reading | None, *, other_language: bool) -> bool:

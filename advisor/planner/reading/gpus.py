@@ -20,7 +20,7 @@ _MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|
 _FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")
 _BEFORE = re.compile(
     r"(?:(?<![\d.])(\d{1,3})\s?(?:x|nodes?(?: of)?|box(?:es)?(?: of)?|machines?(?: with)?|servers?(?: with)?|台の?|ノードの?|\s(?=\d+\s?x))\s{0,2}\(?\s?)?"
-    r"(?<![\d.$¥a-z-])(\d{1,5})\s{0,2}(?:x|\*|(?:枚|基|gpu)(?:構成|搭載|入り|載せ)?の|枚(?:載った|積んだ|入った)|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
+    r"(?<![\d.$¥a-wyz-])(\d{1,5})\s{0,2}(?:x|\*|(?:枚|基|gpu)(?:構成|搭載|入り|載せ)?の|枚(?:載った|積んだ|入った)|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
 )
 _AFTER = re.compile(
     r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?[がをはのも]?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:枚|基|gpus?(?![a-z])|cards?(?![a-z])|x(?=\s?(?:$|[,.、。)?!]|on |in |at |from |with |for |cheap|と|で|を|の)))"
@@ -36,7 +36,13 @@ _TIMES_NODES = re.compile(r"\s?[x*]\s?(\d{1,3})(?![\d.]|\s?(?:gb|tb|g(?![a-z])|%
 _SYSTEM = re.compile(r"(?<![a-z0-9])(?:dgx|hgx)[ -]$")
 _IN_A_SYSTEM = {"V100": 8, "A100": 8, "H100": 8, "H200": 8, "B200": 8, "B300": 8}
 """GPUs of NVIDIA's DGX and HGX systems, where the name is all that is said."""
-_MEMORY_BARE = re.compile(r" (\d{2,3})(?=\s?(?:$|[,.、。)?!]|x\d|sxm|pcie|for |on |in |spot|at |under |with ))")
+_MEMORY_BARE = re.compile(
+    r" (\d{2,3})(?=\s?(?:$|[,.、。)?!]|x\d|sxm|pcie|for |on |in |spot|at |under |with |enough|ok|works|do |で|を|が|に))"
+)
+_MEMORY_AHEAD = re.compile(r"(?<![\d.$¥x])(\d{2,3})\s?gb(?:の|版の?)?[\s-]?$")
+""" "40 GB A100s", "40GBのA100": the size stands before the name."""
+_MEMORY_TOPIC = re.compile(r"は\s?(\d{2,3})\s?gb(?=の(?:方|ほう|やつ|モデル|もの)|版|モデル)")
+_PAIR = re.compile(r"[\s-]?(?:の)?(?:pair(?! of)(?![a-z])|ペア(?![\u30a1-\u30fa]))")
 _BARE = re.compile(
     r"(?<![\d.$a-z-])(\d{1,4})\s?(?:x\s?(\d{2,3})\s?(?:gb|g)(?![a-z0-9/])"
     r"|(\d{2,3})[\s-]?gb[\s-](?:class |vram )?(?:gpus|cards|gpu|card)(?![a-z]))"
@@ -170,7 +176,17 @@ def _mention(text: str, span: _Span) -> GpuMention:
         said = float(match.group(1))
         if len(span.gpu.memory_gb) > 1 and said in span.gpu.memory_gb:
             memory, end = said, match.end()
+    if memory is None and span.gpu and (match := _MEMORY_AHEAD.search(text[max(0, span.start - 10) : span.start])):
+        said = float(match.group(1))
+        if any(abs(said - m) < 0.08 * m for m in span.gpu.memory_gb):
+            memory = said
+            ahead = match.end() - match.start()
+            span = _Span(span.start - ahead, span.end, span.gpu, span.text, span.known)
+    if memory is None and (match := _MEMORY_TOPIC.match(text, end)):
+        memory = float(match.group(1))
     start, count, nodes, end = _counts(text, span.start, end)
+    if count is None and (match := _PAIR.match(text, end)):
+        count, end = 2, match.end()
     if memory is None and (match := _MEMORY.match(text, end)):
         memory, end = float(match.group(1)), match.end()
     each = _IN_A_SYSTEM.get(span.gpu.name) if span.gpu else None
@@ -314,7 +330,7 @@ def _roles(text: str, mentions: list[GpuMention]) -> list[Role]:
     return roles
 
 
-_OR = re.compile(r"(?<![a-z])(?:or|vs\.?|versus)(?![a-z])|それとも|または|か、?\s?$|vs")
+_OR = re.compile(r"(?<![a-z])(?:or|vs\.?|versus)(?![a-z])|それとも|または|か、?\s?$|vs|^と$")
 _INSTEAD = re.compile(
     r"(?<![a-z])(?:instead of|rather than|over|in place of)(?![a-z])|の?代わりに|ではなく|じゃなくて?"
 )
@@ -322,10 +338,11 @@ _INSTEAD = re.compile(
 
 def _counts_differ(a: GpuMention, b: GpuMention) -> bool:
     """Whether two mentions ask for different numbers or sizes, so that they can be no list of equals."""
-    return (a.count or a.nodes or 1, a.memory_gb if a.gpu is None else 0) != (
-        b.count or b.nodes or 1,
-        b.memory_gb if b.gpu is None else 0,
-    )
+    return _size(a) != _size(b)
+
+
+def _size(mention: GpuMention) -> tuple[int, int, float | None]:
+    return mention.count or 1, mention.nodes or 1, None if mention.gpu else mention.memory_gb
 
 
 def _or_between(text: str, mentions: list[GpuMention]) -> bool:

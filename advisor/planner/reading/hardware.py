@@ -142,6 +142,9 @@ def _grid(text: str) -> dict[str, int]:
     return {}
 
 
+_UP_TO = re.compile(r"(?:at most|up to|max(?:imum)?(?: of)?|no more than) (\d{1,3})(?= ?(?:$|[,.;]|gpus|cards))")
+
+
 def _of_a_plan(text: str, match: re.Match[str]) -> bool:
     """Whether a number of machines tells how the job runs ("2ノード学習でどれがいい?", "for 2-node training which one?")."""
     after = text[match.end() : match.end() + 12]
@@ -188,4 +191,6 @@ def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
                 fields["max_gpus"] = number
             elif name == "gpu_count" or number > 1:
                 fields[name] = number
+    if "min_gpus" in fields and "max_gpus" not in fields and (most := _UP_TO.search(text)):
+        fields["max_gpus"] = int(most.group(1))
     return fields

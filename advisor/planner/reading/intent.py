@@ -143,6 +143,8 @@ def _asks_of_nothing(text: str) -> bool:
 
 def _states_link_wish(text: str, acts: set[str]) -> bool:
     """Whether a link is demanded or let go as a statement ("InfiniBandで", "NVLinkなしでもいい") rather than asked about."""
+    if says("link_ones", text):
+        return True
     explaining = acts & {"why", "difference", "what_is", "verify", "how", "summarize", "translate", "conditional"}
     asking = any(says("question", s) for s in _SENTENCE.split(text[:_ASKED_CHARS]) if says("link_word", s))
     return not explaining and not asking

@@ -137,7 +137,7 @@ def _gpus() -> dict[str, Gpu]:
         gpu = Gpu(row.gpu, row.variants, row.memory_gb)
         bare = re.sub(r"\s*\(.*?\)", "", row.gpu).lower()
         for alias in (row.gpu.lower(), bare, re.sub(r"^(?:rtx|gtx) ", "", bare), *row.aliases):
-            if not re.fullmatch(r"\d{1,3}|\d000|\d{4} ada", alias):
+            if not re.fullmatch(r"\d{1,3}|\d000|[1-4]\d{3} ada", alias):
                 found.setdefault(alias, gpu)
     return found
 

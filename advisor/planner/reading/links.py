@@ -56,6 +56,8 @@ def _wants(text: str, topic: str) -> bool:
     for hit in hits(topic, text):
         if negated(text, hit.start, hit.end):
             continue
+        if says("link_ones", text):
+            return True
         left = max(text.rfind(mark, 0, hit.start) for mark in "。.!！?？\n") + 1
         right = min((i for i in (text.find(mark, hit.end) for mark in "。!！?？\n") if i >= 0), default=len(text))
         sentence = text[left : right + 1]

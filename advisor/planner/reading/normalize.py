@@ -24,7 +24,9 @@ _JOINT = re.compile(r"(?<=[\u3040-\u30ff\u4e00-\u9fff]) (?=[a-z0-9])|(?<=[a-z0-9
 """A space between Japanese and Latin letters is typography ("GCP で" and "GCPで" are one)."""
 _GIGS = re.compile(r"(?<=\d)( ?)(?:gigs?|gbs|gigabytes?|ギガ(?:バイト)?)(?![a-z])")
 _TEN_THOUSANDS = re.compile(r"(?<![\d.])(\d{1,4})万(?=枚|台|基|gpu|ノード)")
-_GLUED = re.compile(r"(?<![a-z0-9])([abhv][1-3]00)(\d{1,2}(?:枚|基|台)|(?:40|80)gb)")
+_GLUED = re.compile(
+    r"(?<![a-z0-9])([abhv][1-3]00|l40s?|l4|a10g?|t4|a6000|rtx ?[3-5]0[5-9]0|(?<!\d)[3-5]0[5-9]0)(\d{1,2}(?:枚|基|台)|(?:40|80)gb)"
+)
 """A count written without a space after a name that ends in digits ("H1008枚")."""
 _TOO_LONG = re.compile(r"\d{16,}|(\S)\1{60,}")
 """Digits that are no number a person means, and one mark held down: they carry nothing and slow every pattern."""

@@ -45,7 +45,20 @@ def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
             continue
         role = _role(text, match.start(), match.end())
         found.append(PlaceMention(place, match.group(0), match.start(), match.end(), role))
-    return _asked(text, found)
+    return _asked(text, _spread(text, found))
+
+
+_LISTED = re.compile(r"\s?(?:と|や|/|・|&|or|and|nor)\s?(?:the )?")
+
+
+def _spread(text: str, found: list[PlaceMention]) -> list[PlaceMention]:
+    """ "米国と中国以外", "not the US or Canada": what rules one out rules out its neighbour in the list."""
+    out = list(found)
+    for i in range(len(out) - 1):
+        a, b = out[i], out[i + 1]
+        if {a.role, b.role} == {"wanted", "excluded"} and _LISTED.fullmatch(text, a.end, b.start):
+            out[i], out[i + 1] = (PlaceMention(m.place, m.text, m.start, m.end, "excluded") for m in (a, b))
+    return out
 
 
 def _role(text: str, start: int, end: int) -> str:

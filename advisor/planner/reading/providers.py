@@ -164,7 +164,8 @@ def read_instance_types(text: str, lexicon: Lexicon) -> tuple[tuple[str, ...], t
     for match in _INSTANCE.finditer(text):
         name = match.group(0).rstrip(".-_")
         name = f"standard_{name}" if _AZURE_SHORT.match(name) else name
-        real = name in lexicon.instance_types or any(p.fullmatch(name) for p in lexicon.instance_patterns)
+        named = any(name == t.lower() for family in lexicon.named_families for t in family.types)
+        real = named or name in lexicon.instance_types or any(p.fullmatch(name) for p in lexicon.instance_patterns)
         target = known if real else unknown
         if name not in target:
             target.append(name)

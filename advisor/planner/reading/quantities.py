@@ -19,7 +19,7 @@ _SCALE = {
 _OF_PEOPLE = frozenset({"concurrency", "users", "requests_per_s", "micro_batch", "jobs"})
 """Amounts that no billion counts: the number before is a model's ("32B 同時10人")."""
 _BINARY = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
-_HOURS = {
+HOURS = {
     "minute": 1 / 60, "min": 1 / 60, "分": 1 / 60, "分間": 1 / 60, "year": 8760, "yr": 8760, "年": 8760, "年間": 8760, "か月間": 730, "ヶ月間": 730,
     "ヵ月間": 730, "カ月間": 730, "ケ月間": 730, "hour": 1, "hr": 1, "h": 1, "時間": 1, "day": 24, "日": 24, "日間": 24, "week": 168, "週間": 168,
     "週": 168, "month": 730, "か月": 730, "ヶ月": 730, "ヵ月": 730, "カ月": 730, "ケ月": 730,
@@ -78,8 +78,8 @@ def _value(match: re.Match[str], row: NumberPattern) -> float | None:
         return number * 2**20 if number in (1, 2, 4) else number * 1e6
     if row.unit == "duration":
         unit = match.group("u").rstrip("s") if match.group("u") not in ("hrs",) else "hr"
-        return number * _HOURS.get(unit, 1.0)
-    if row.meaning in _OF_PEOPLE and scale in ("b", "bn", "t"):
+        return number * HOURS.get(unit, 1.0)
+    if (row.meaning in _OF_PEOPLE or row.unit == "tokens") and scale in ("b", "bn", "t"):
         return None
     value = number * _SCALE[scale]
     if row.unit == "per_minute":
@@ -107,7 +107,7 @@ def deadline_hours(text: str, numbers: tuple[Quantity, ...]) -> tuple[float, str
     if any(q.meaning in ("tokens", "images") for q in numbers) and not says("renting_span", text):
         bare = _BARE_SPAN.search(text)
         if bare is not None:
-            return float(bare.group("n")) * _HOURS[bare.group("u").rstrip("s")], bare.group(0).strip()
+            return float(bare.group("n")) * HOURS[bare.group("u").rstrip("s")], bare.group(0).strip()
     return None
 
 

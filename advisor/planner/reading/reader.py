@@ -19,7 +19,7 @@ from advisor.planner.reading.conditions import (
     usual_money,
 )
 from advisor.planner.reading.families import family_nodes, read_families
-from advisor.planner.reading.followups import again, memory_ones, moved_to, multiplied
+from advisor.planner.reading.followups import again, memory_ones, moved_to, multiplied, span_only
 from advisor.planner.reading.gpus import read_gpus
 from advisor.planner.reading.hardware import count_fields, gpu_fields
 from advisor.planner.reading.intent import Signals, guess
@@ -190,6 +190,7 @@ def _read(
             or method
             or wanted
             or times
+            or span_only(norm, before)
         ),
         follows=before is not None,
         link_wish=bool(links),
@@ -216,7 +217,13 @@ def _read(
     deadline = told[0] if told else None
     if found.intent == "picks" and sum(g.role == "candidate" for g in gpus) > 1:
         found = replace(found, acts=found.acts | {"compare"})
+    span = span_only(norm, before)
     workload_fields, sources = job_fields(norm, guessed or model, numbers, method, kind or old_kind, before)
+    if span is not None and before and before.workload and before.workload.deadline_hours:
+        workload_fields, sources = (
+            workload_fields | {"deadline_hours": span},
+            sources | {"deadline_hours": "stated"},
+        )
     if guessed is not None and {"model", "params_b"} & sources.keys():
         sources |= {"model": "assumed", "params_b": "assumed"}
     workload, job_changes = merge_job(before, workload_fields, kind, sources, found, norm)
@@ -228,7 +235,9 @@ def _read(
     if found.intent not in ("explain", "troubleshoot"):
         conditions |= {**hard, **counts, **money.fields, **links, **numbered, **times}
         conditions |= together(conditions)
-        if (hours := rental_hours(norm, numbers, deadline, job=workload is not None)) is not None:
+        if span is not None and before and before.constraints.rent_hours:
+            conditions["rent_hours"] = span
+        elif (hours := rental_hours(norm, numbers, deadline, job=workload is not None)) is not None:
             conditions["rent_hours"] = hours
         conditions |= {"spot": spot} if spot is not None else {}
         conditions |= {"sort": sort} if sort else {}
@@ -255,6 +264,7 @@ def _read(
         unknown_gpus=unknown_gpus,
         unknown_instance_types=unknown_types,
         unknown_providers=read_unknown_providers(norm, lexicon),
+        other_currencies=tuple(dict.fromkeys(hit.text for hit in hits("other_currency", norm))),
     )
     reading = Reading(
         text=text,

@@ -71,6 +71,8 @@ class Mentions(Frozen):
     unknown_gpus: tuple[str, ...] = ()
     unknown_instance_types: tuple[str, ...] = ()
     unknown_providers: tuple[str, ...] = ()
+    other_currencies: tuple[str, ...] = ()
+    """Amounts in a currency that has no rate here ("3 EUR"): they are not read as limits."""
 
 
 class Quantity(Frozen):
