@@ -51,7 +51,8 @@ def is_sized(reading: Reading) -> bool:
 def recommend_call(reading: Reading) -> Call:
     """Size the job and pick offers."""
     workload = rented_for(reading)
-    constraints = reading.constraints.model_copy(update={"min_total_gpu_memory_gb": more_than_ran_out(reading)})
+    ran_out = {"min_total_gpu_memory_gb": more_than_ran_out(reading), "ran_out_gpu_memory_gb": ran_out_on(reading)}
+    constraints = reading.constraints.model_copy(update=ran_out)
     fleet = fleet_size(reading)
     if fleet and not (constraints.gpu_count or constraints.min_gpus):
         measured = measured_gpu(reading)
@@ -105,6 +106,11 @@ def more_than_ran_out(reading: Reading) -> float | None:
         return reading.constraints.min_total_gpu_memory_gb
     failed = [m.memory_gb for m in reading.current if (m.total or 1) == 1 and m.memory_gb]
     return max(failed) * 1.05 if failed else reading.constraints.min_total_gpu_memory_gb
+
+
+def ran_out_on(reading: Reading) -> float | None:
+    """GB of the largest card that ran out of memory, where the person says so and its size is known."""
+    return max((m.memory_gb for m in reading.current if m.memory_gb), default=None) if "oom" in reading.acts else None
 
 
 def list_call(reading: Reading) -> Call:

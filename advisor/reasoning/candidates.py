@@ -56,6 +56,8 @@ class Candidate:
     usd_hour: float
     hours: float | None
     cost: float | None
+    errand_hours: float | None = None
+    """Hours that rank the row, set-up included; None for services and where the speed is not known."""
 
     @property
     def nodes(self) -> int:
@@ -74,12 +76,8 @@ class Candidate:
 
     @property
     def price_of_work(self) -> float:
-        """What ranks cost: dollars of the job, or dollars a billion tokens, or dollars an hour where speed is not modelled."""
-        if self.cost is not None:
-            return self.cost
-        if self.result.pace:
-            return self.usd_hour / self.result.pace
-        return self.usd_hour
+        """What ranks cost: dollars of the whole errand, set-up included; dollars an hour of a service and of unknown speeds."""
+        return self.usd_hour if self.errand_hours is None else self.usd_hour * self.errand_hours
 
 
 def signature(offer: Offer) -> Signature:

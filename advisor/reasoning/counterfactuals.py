@@ -54,10 +54,15 @@ def rack(candidate: Candidate) -> bool:
 
 
 def reference(candidates: Sequence[Candidate]) -> Candidate | None:
-    """The candidate that links are judged on: several GPUs that NVLink can join, fewest nodes, then best price of the work."""
+    """The candidate that links are judged on: several GPUs that NVLink can join, fewest nodes, then the lowest price a token.
+
+    The price a token and not of the errand: the links matter to those who keep the machine busy.
+    """
     several = [c for c in candidates if c.offer.gpu_count > 1 and c.gpu is not None]
     linked = [c for c in several if c.offer.nvlink == "yes"] or [c for c in several if capable(c)]
-    return min(linked or several, key=lambda c: (c.nodes, c.price_of_work, c.offer.offer_id), default=None)
+    return min(
+        linked or several, key=lambda c: (c.nodes, c.usd_hour / (c.result.pace or 1.0), c.offer.offer_id), default=None
+    )
 
 
 def stated_reference(task: Task, like: Candidate) -> Candidate | None:

@@ -67,7 +67,8 @@ def plans(job: Job, machine: Machine) -> Iterator[Plan]:
                 yield Plan(dp=n // (t * c), tp=t, cp=c, sharding="zero3")
     if big and machine.nodes > 1:
         top = tensor[-1] if tensor else 1
-        for p in (2, 4, 8, 16, 32):
+        stages = {2, 4, 8, 16, 32, min(machine.nodes, 32)}  # one a node too: layers need not divide evenly
+        for p in sorted(stages):
             if n % (top * p) == 0 and p <= machine.nodes * max(1, node // top) and shape.layers >= 2 * p:
                 yield Plan(dp=n // (top * p), tp=top, pp=p, virtual=2 if shape.layers >= 4 * p else 1, sharding="zero1")
     elif big and tensor and not adapters:

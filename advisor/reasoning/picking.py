@@ -27,6 +27,8 @@ TIGHT = 0.9
 """A card that even the smallest batch fills beyond this is left to those who ask for it."""
 SAME_CLASS = 1.25
 """Who asks for cards of 80 GB is shown cards of up to 100 GB before larger ones."""
+MOST_COPIES = 4
+"""Machines that each hold a copy of a served model, at most, where they are cheaper than one larger machine."""
 WHOLE_NODE = 4
 """GPUs from which an instance counts as a node of a training cluster; smaller ones are taken only where nothing else holds the job."""
 TOO_DEAR = 5.0
@@ -49,6 +51,8 @@ def sensible(candidates: Sequence[Candidate], sizing: Sizing, constraints: Const
     if wanted := constraints.min_gpu_memory_gb:
         asked = [c for c in pool if (c.offer.gpu_memory_gb or 0.0) <= SAME_CLASS * wanted]
         pool = asked or pool
+    if ran_out := constraints.ran_out_gpu_memory_gb:
+        pool = [c for c in pool if (c.offer.gpu_memory_gb or 0.0) >= 0.95 * ran_out] or pool
     roomy = [c for c in pool if c.result.least_gb <= TIGHT * (c.offer.gpu_memory_gb or 1e9)]
     pool = roomy or pool
     if constraints.gpu_count or constraints.nodes:
@@ -56,7 +60,9 @@ def sensible(candidates: Sequence[Candidate], sizing: Sizing, constraints: Const
     if sizing.mode == "serve":
         quick = [c for c in pool if (c.result.stream_tokens_per_s or 0) >= READABLE]
         pool = quick or pool
-        pool = [c for c in pool if c.nodes == 1] or pool
+        cheap = wants_cheap(sizing, constraints)
+        copies = [c for c in pool if cheap and 1 < c.nodes <= MOST_COPIES and c.result.split <= c.offer.gpu_count]
+        pool = [c for c in pool if c.nodes == 1] + copies or pool
     if sizing.workload.deadline_hours and any(c.hours is not None for c in pool):
         return pool
     fewest = min(c.gpus for c in pool)
@@ -188,9 +194,13 @@ def within_limits(candidates: Sequence[Candidate], sizing: Sizing, constraints: 
 def choose_ordinary_first(
     candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints, limit: int
 ) -> list[tuple[Role, Candidate]]:
-    """As `choose`; for served models, machines that must be applied for only fill up what ordinary offers leave."""
+    """As `choose`; machines that must be applied for only fill up what ordinary offers leave.
+
+    Who trains and asks for the lowest price may well have the time to apply, and sees them in their place.
+    """
     ordinary = [c for c in candidates if not by_application(c.offer)]
-    if sizing.mode != "serve" or constraints.providers or not ordinary:
+    patient = sizing.mode != "serve" and wants_cheap(sizing, constraints)
+    if constraints.providers or patient or not ordinary:
         return choose(candidates, sizing, constraints, limit)
     chosen = choose(ordinary, sizing, constraints, limit)
     rest = [c for c in candidates if by_application(c.offer)]
@@ -198,12 +208,19 @@ def choose_ordinary_first(
     return [*chosen, *(("match", c) for _, c in more)]
 
 
+READER = 30.0
+"""Tokens a second of one stream beyond which a faster machine is worth nothing to the reader of a served model."""
+
+
 def duration(candidate: Candidate, latency: bool = False) -> float:
-    """What ranks time: hours of the job, or seconds a token; for latency the seconds a token of one stream."""
-    if latency and candidate.result.stream_tokens_per_s:
-        return 1.0 / candidate.result.stream_tokens_per_s
-    if candidate.hours is not None:
-        return candidate.hours
+    """What ranks time: hours of the errand, or seconds a token of one stream; for latency always the latter."""
+    stream = candidate.result.stream_tokens_per_s
+    if latency and stream:
+        return 1.0 / stream
+    if candidate.errand_hours is not None:
+        return candidate.errand_hours
+    if stream:
+        return 1.0 / stream
     if candidate.result.pace:
         return 1.0 / candidate.result.pace
     gpu = candidate.gpu
@@ -211,16 +228,30 @@ def duration(candidate: Candidate, latency: bool = False) -> float:
     return 1.0 / (rate * max(1.0, candidate.gpus))
 
 
-def expense(candidate: Candidate) -> float:
-    """What ranks cost: dollars of the job where its size is known, dollars an hour otherwise."""
-    return candidate.cost if candidate.cost is not None else candidate.usd_hour
-
-
 def scores(candidates: Sequence[Candidate], latency: bool = False) -> dict[int, float]:
-    """cost / lowest cost x square root of (time / shortest time), by position; cost is of the work where speed is known."""
+    """cost / lowest cost x square root of (time / shortest time), by position; a stream faster than a reader counts as one."""
+
+    def waited(candidate: Candidate) -> float:
+        time = duration(candidate, latency)
+        served = candidate.errand_hours is None and candidate.result.stream_tokens_per_s
+        return max(time, 1.0 / READER) if served and not latency else time
+
     lowest = min(c.price_of_work for c in candidates)
-    shortest = min(duration(c, latency) for c in candidates)
-    return {i: (c.price_of_work / lowest) * (duration(c, latency) / shortest) ** 0.5 for i, c in enumerate(candidates)}
+    shortest = min(waited(c) for c in candidates)
+    return {i: (c.price_of_work / lowest) * (waited(c) / shortest) ** 0.5 for i, c in enumerate(candidates)}
+
+
+def wants_cheap(sizing: Sizing, constraints: Constraints) -> bool:
+    """Whether the person puts the price before everything else."""
+    return constraints.sort in ("price", "cost") or sizing.workload.priority == "cost"
+
+
+def by_hour(candidates: Sequence[Candidate], sizing: Sizing, constraints: Constraints) -> bool:
+    """Whether rows are ordered by the price of an hour: asked for, and the job has no known end that a total could be of."""
+    if sizing.mode == "memory" or constraints.sort == "price_gpu":
+        return True
+    ends = all(c.cost is not None for c in candidates)
+    return constraints.sort == "price" and not ends
 
 
 def choose(
@@ -230,12 +261,12 @@ def choose(
     pool = sorted(candidates, key=sort_key)
     if not pool:
         return []
-    if constraints.sort in ("price", "price_gpu") or sizing.mode == "memory" or sizing.workload.priority == "cost":
+    if wants_cheap(sizing, constraints) or by_hour(pool, sizing, constraints):
         ordered = pool
         if constraints.sort == "price_gpu":
             ordered = sorted(pool, key=lambda c: (c.usd_hour / max(c.gpus, 1e-9), sort_key(c)))
-        elif sizing.workload.priority == "cost" and constraints.sort is None and sizing.mode != "memory":
-            ordered = sorted(pool, key=lambda c: (expense(c), sort_key(c)))
+        elif not by_hour(pool, sizing, constraints):
+            ordered = sorted(pool, key=lambda c: (c.price_of_work, sort_key(c)))
         return [("cheapest" if i == 0 else "match", c) for i, c in enumerate(distinct(ordered, limit))]
     if constraints.sort in ("memory", "bandwidth"):
 
@@ -247,25 +278,25 @@ def choose(
         ordered = sorted(pool, key=lambda c: (-amount(c), sort_key(c)))
         return [("match", c) for c in distinct(ordered, limit)]
     latency = sizing.workload.priority == "latency"
+    hasty = constraints.sort == "speed" or sizing.workload.priority in ("latency", "throughput")
     score = scores(pool, latency)
     rank = {id(c): score[i] for i, c in enumerate(pool)}
+    best = min(c.price_of_work for c in pool)
+    fair = [c for c in pool if c.price_of_work <= TOO_DEAR * best]
     balanced = min(pool, key=lambda c: (rank[id(c)], sort_key(c)))
-    cheapest = min(pool, key=lambda c: (expense(c), rank[id(c)], sort_key(c)))
-    fastest = min(pool, key=lambda c: (duration(c, latency), c.usd_hour, sort_key(c)))
+    cheapest = min(pool, key=lambda c: (c.price_of_work, rank[id(c)], sort_key(c)))
+    fastest = min(pool if hasty else fair, key=lambda c: (duration(c, latency), c.usd_hour, sort_key(c)))
     order: list[tuple[Role, Candidate]] = []
     wishes: list[tuple[Role, Candidate]] = [("balanced", balanced), ("cheapest", cheapest), ("fastest", fastest)]
-    if constraints.sort == "speed" or sizing.workload.priority in ("latency", "throughput"):
+    if hasty:
         wishes = [("fastest", fastest), ("balanced", balanced), ("cheapest", cheapest)]
-    elif constraints.sort == "cost":
-        wishes = [("cheapest", cheapest), ("balanced", balanced), ("fastest", fastest)]
     used: set[str] = set()
     for role, candidate in wishes:
         if len(order) < limit and candidate.offer.offer_id not in used:
             used.add(candidate.offer.offer_id)
             order.append((role, candidate))
     kinds = {(c.offer.gpu, c.offer.gpu_variant, c.gpus) for _, c in order}
-    best = min(c.price_of_work for c in pool)
-    ranked = sorted((c for c in pool if c.price_of_work <= TOO_DEAR * best), key=lambda c: (rank[id(c)], sort_key(c)))
+    ranked = sorted(fair, key=lambda c: (rank[id(c)], sort_key(c)))
     others = [c for c in ranked if (c.offer.gpu, c.offer.gpu_variant, c.gpus) not in kinds]
     for candidate in [*distinct(others, limit), *ranked]:
         if len(order) < limit and candidate.offer.offer_id not in used:

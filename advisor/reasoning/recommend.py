@@ -11,6 +11,7 @@ from advisor.reasoning import picking, rows, trade, wording
 from advisor.reasoning.candidates import (
     Candidate,
     Task,
+    can_cluster,
     evaluate,
     work_tokens,
 )
@@ -92,7 +93,7 @@ def recommend(
     pool = picking.with_links(pool, sizing, links, constraints)
     affordable, budget_problem = picking.within_budget(pool, sizing, constraints)
     if not affordable:
-        return _infeasible(task, constraints, groups, pool, found, budget_problem, lang, limit)
+        return _infeasible(task, constraints, groups, pool, found, budget_problem, lang, limit, _on_request(offers))
     spread = picking.with_sellers(affordable, {id(g.offers[0]): g.offers for g in groups})
     spread = picking.within_limits(spread, sizing, constraints)
     chosen = picking.choose_ordinary_first(spread, sizing, constraints, constraints.limit or limit)
@@ -229,6 +230,12 @@ def _no_such_count(
     )
 
 
+def _on_request(offers: Sequence[Offer]) -> Offer | None:
+    """A machine that is joined to clusters and whose price is told on request only."""
+    joined = [o for o in offers if not o.price_usd_hour and can_cluster(o)]
+    return min(joined, key=lambda o: (o.provider, o.instance_type), default=None)
+
+
 def _infeasible(
     task: Task,
     constraints: Constraints,
@@ -238,6 +245,7 @@ def _infeasible(
     budget_problem: dict[str, float],
     lang: Lang,
     limit: int,
+    on_request: Offer | None = None,
 ) -> Recommendation:
     """Why nothing can be picked, in numbers, and the nearest that would hold the job."""
     sizing, facts = task.sizing, task.facts
@@ -264,6 +272,7 @@ def _infeasible(
         if largest:
             required["gpus"] = float(-(-floor_gb(sizing) // (largest * facts.values["usable_memory"])))
             required["card_gb"] = largest
+            required["machine_gpus"] = max(g.offers[0].gpu_count for g in groups)
     elif not pool and sizing.workload.deadline_hours:
         best = min((c for c in found.fastest if c.hours is not None), key=lambda c: c.hours or 0.0, default=None)
         if best is not None and best.hours is not None:
@@ -287,7 +296,7 @@ def _infeasible(
         if nearest_pool
         else _needs_of_nothing(sizing, required, lang),
         assumptions=wording.assumptions(sizing, lang),
-        problem=trade.problems(sizing, constraints, required, nearest_pool, lang),
+        problem=trade.problems(sizing, constraints, required, nearest_pool, lang, on_request),
         nearest=tuple(nearest),
         required=required,
     )

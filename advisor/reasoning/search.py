@@ -18,6 +18,7 @@ from advisor.reasoning.candidates import (
 )
 from advisor.reasoning.parallelism import Wanted
 from advisor.reasoning.workload import Sizing
+from advisor.reasoning.worth import errand_hours
 from knowledge.facts import Facts, GpuSpec
 from knowledge.offer_model import Offer
 
@@ -136,7 +137,7 @@ def search(task: Task, groups: Sequence[Group], constraints: Constraints) -> Fou
                 if nodes > 64 and not deadline:
                     break
                 continue
-            candidate = priced(offer, group.gpu, result, sizing)
+            candidate = priced(offer, group.gpu, result, task)
             if first is None:
                 first = candidate
                 lists.fitting.append(candidate)
@@ -153,13 +154,14 @@ def search(task: Task, groups: Sequence[Group], constraints: Constraints) -> Fou
     return lists
 
 
-def priced(offer: Offer, gpu: GpuSpec | None, result: Result, sizing: Sizing) -> Candidate:
-    """The candidate with hours and cost where the amount of work is known."""
+def priced(offer: Offer, gpu: GpuSpec | None, result: Result, task: Task) -> Candidate:
+    """The candidate with hours and cost where the amount of work is known, and with the hours that rank it."""
     assert offer.price_usd_hour is not None
     usd_hour = offer.price_usd_hour * result.nodes
-    tokens = work_tokens(sizing)
+    tokens = work_tokens(task.sizing)
     hours = tokens / result.tokens_per_s / 3600.0 if tokens and result.tokens_per_s else None
-    return Candidate(offer, gpu, result, usd_hour, hours, usd_hour * hours if hours is not None else None)
+    errand = errand_hours(task.sizing, result.pace, task.facts.values)
+    return Candidate(offer, gpu, result, usd_hour, hours, usd_hour * hours if hours is not None else None, errand)
 
 
 def wanted_of(workload: Workload, *, stated_sharding: bool = False) -> Wanted:

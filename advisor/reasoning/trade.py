@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from advisor.answer import Constraints, Counterfactual, Lang
 from advisor.reasoning.candidates import Candidate, Result
 from advisor.reasoning.counterfactuals import Links
-from advisor.reasoning.picking import Role, duration, scores
+from advisor.reasoning.picking import Role, by_hour, duration, scores, wants_cheap
 from advisor.reasoning.rows import pick
 from advisor.reasoning.series import label
 from advisor.reasoning.verdicts import HELPFUL_FROM, verdict
 from advisor.reasoning.wording import say, span, times
 from advisor.reasoning.workload import Sizing
 from knowledge.facts import Facts
+from knowledge.offer_model import Offer
 
 
 def counterfactuals(
@@ -93,15 +94,16 @@ def _counter_words(
     return say("counter.slower", lang, link=link, slowdown=times(slow))
 
 
+FABRIC_NAMES = {"infiniband": "InfiniBand", "efa": "EFA", "roce": "RoCE"}
 CLOSE = 0.05
 """Differences up to this are within the error of the estimate and told as equal."""
 
 
-def compared(other: Candidate, first: Candidate, sizing: Sizing, lang: Lang) -> str:
-    """One line on a row that is not first: what it costs and how long it takes beside the first, and of what."""
+def compared(other: Candidate, first: Candidate, sizing: Sizing, constraints: Constraints, lang: Lang) -> str:
+    """One line on a row that is not first: what it costs and how long it takes beside the first, by the measure that ordered them."""
     name = label(other)
     an_hour = other.usd_hour / first.usd_hour - 1.0
-    if sizing.mode == "memory":
+    if other.errand_hours is None or by_hour([other, first], sizing, constraints):
         if abs(an_hour) <= CLOSE:
             return say("whynot.close_hour", lang, other=name)
         return say(
@@ -126,7 +128,8 @@ def flip_row(
     chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, constraints: Constraints
 ) -> tuple[int, float] | None:
     """(position of the row that would come first next, share by which its price must fall); None where none is near."""
-    if len(chosen) < 2 or sizing.mode == "memory" or constraints.sort is not None:
+    ordered = constraints.sort is not None or wants_cheap(sizing, constraints)
+    if len(chosen) < 2 or sizing.mode == "memory" or ordered:
         return None
     score = scores([candidate for _, candidate in chosen])
     second = min(range(1, len(chosen)), key=lambda i: score[i])
@@ -146,7 +149,7 @@ def why_not(
     for _, other in chosen[1:]:
         if label(other) not in named:
             named.add(label(other))
-            lines.append(compared(other, chosen[0][1], sizing, lang))
+            lines.append(compared(other, chosen[0][1], sizing, constraints, lang))
     return tuple(lines)
 
 
@@ -200,8 +203,9 @@ def problems(
     required: dict[str, float],
     nearest: Sequence[Candidate],
     lang: Lang,
+    on_request: Offer | None = None,
 ) -> tuple[str, ...]:
-    """What is missing, in numbers."""
+    """What is missing, in numbers; with the cluster that is sold on request, where the machines themselves cannot be joined."""
     lines = []
     if "budget_usd" in required:
         lines.append(say("problem.budget", lang, need=required["budget_usd"], have=constraints.budget_usd or 0.0))
@@ -226,6 +230,22 @@ def problems(
         )
     elif "memory_gb" in required:
         card = required.get("card_gb", 0.0)
+        asked = constraints.gpu_count or (constraints.nodes or 0) * required.get("machine_gpus", 0.0)
+        largest = required.get("machine_gpus", 0.0)
+        if sizing.mode == "train" and card and asked >= required["gpus"] and asked > largest:
+            lines.append(say("problem.no_cluster", lang, gpus=asked, largest=largest))
+            if on_request is not None:
+                lines.append(
+                    say(
+                        "problem.on_request",
+                        lang,
+                        provider=on_request.provider,
+                        type=on_request.instance_type,
+                        fabric=FABRIC_NAMES.get(on_request.internode_fabric, on_request.internode_fabric),
+                        note=on_request.price_note or "–",
+                    )
+                )
+            return tuple(lines)
         if sizing.mode == "memory":
             lines.append(say("problem.card", lang, need=required["memory_gb"], card=card))
         elif card:

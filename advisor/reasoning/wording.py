@@ -9,6 +9,7 @@ from advisor.answer import Lang
 from advisor.messages import text
 from advisor.reasoning.candidates import Candidate, Result
 from advisor.reasoning.counterfactuals import Links, rack
+from advisor.reasoning.inference import weight_gb
 from advisor.reasoning.verdicts import HELPFUL_FROM
 from advisor.reasoning.workload import Sizing
 
@@ -16,6 +17,11 @@ ORDER = (
     "params_b", "tokens", "precision", "seq_len", "global_batch_seqs", "lora_rank", "concurrency", "input_tokens", "output_tokens",
     "memory_gb",
 )  # fmt: skip
+
+SHORT_RUN = 1.0
+"""Hours below which the set-up weighs as much as the run."""
+LARGER_BATCH = 1.3
+"""A row that holds this many times the least is said to hold a larger batch, so that nobody takes it for the need."""
 
 
 def say(key: str, lang: Lang, **values: Any) -> str:
@@ -33,6 +39,8 @@ def assumptions(sizing: Sizing, lang: Lang) -> tuple[str, ...]:
     ]
     if workload.sources.get("precision") == "registry":
         items.append(say("assume.native", lang, value=workload.precision, model=workload.model))
+    if sizing.usual_tokens:
+        items.append(say("assume.amount", lang, value=sizing.usual_tokens))
     if sizing.lean:
         items.append(say("assume.lean", lang))
     if sizing.borrowed_shape:
@@ -71,6 +79,10 @@ def reasons(
     lines: list[str] = []
     if shown:
         lines.append(memory_line(sizing, shown[0], lang))
+        hours, model = shown[0].hours, sizing.shape
+        if model is not None and hours is not None and hours < SHORT_RUN:
+            gb = weight_gb(model, sizing.workload.precision or "bf16")
+            lines.append(say("short_run", lang, minutes=max(1.0, hours * 60.0), gb=gb))
     shape = sizing.shape
     stated = sizing.workload.sharding
     if shape is not None and sizing.mode == "train" and stated in ("ddp", "zero1", "zero2"):
@@ -186,6 +198,9 @@ def memory_line(sizing: Sizing, candidate: Candidate, lang: Lang) -> str:
         "act_gb": parts.get("activations", 0.0) + parts.get("logits", 0.0),
     }
     if candidate.gpus <= 1:
-        return say("memory.train_one", lang, **values)
+        line = say("memory.train_one", lang, **values)
+        if result.least_gb and result.memory_gb > LARGER_BATCH * result.least_gb:
+            line = say("memory.least", lang, line=line, least_gb=result.least_gb)
+        return line
     total = result.memory_gb * candidate.gpus
     return say("memory.train", lang, gpus=round(candidate.gpus), total_gb=total, **values)

@@ -40,6 +40,8 @@ class Sizing:
     speed_modelled: bool = True
     generates: bool = False
     """The job also generates (PPO, GRPO): part of each card is kept for the engine that does."""
+    usual_tokens: float | None = None
+    """Tokens that stand in for an amount that nobody gave, to order the rows; None where it was given or there is no end."""
     lean: bool = False
     """Nothing on offer holds the usual assumptions, so the least that still is the job was assumed instead."""
     borrowed_shape: str | None = None
@@ -83,7 +85,21 @@ def complete(workload: Workload, facts: Facts) -> Sizing:
         sizing = _serving(workload, values, sources, shape, model, put, native)
     else:
         sizing = _training(workload, values, sources, shape, model, put)
-    return replace(sizing, borrowed_shape=spec.stated_shape)
+    return replace(sizing, borrowed_shape=spec.stated_shape, usual_tokens=_usual_tokens(sizing, facts))
+
+
+SERVICES = frozenset({"inference", "moe_inference"})
+"""Kinds that run without end: an hour costs the same however much is asked of it."""
+
+
+def _usual_tokens(sizing: Sizing, facts: Facts) -> float | None:
+    workload = sizing.workload
+    if workload.tokens or sizing.mode == "memory":
+        return None
+    if sizing.mode == "train":
+        return facts.values["usual_tokens_training"]
+    serves = workload.kind in SERVICES and workload.priority != "throughput"
+    return None if serves else facts.values["usual_tokens_batch"]
 
 
 LEAN_CONTEXT = {"serve": 2048, "train": 1024}

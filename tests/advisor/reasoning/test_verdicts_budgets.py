@@ -10,6 +10,7 @@ from advisor.reasoning.counterfactuals import link_worth
 from advisor.reasoning.recommend import recommend, wanted_of
 from advisor.reasoning.search import group_offers, search
 from advisor.reasoning.workload import complete
+from advisor.reasoning.worth import errand_hours
 from knowledge.facts import load_facts
 
 FACTS = load_facts()
@@ -141,7 +142,8 @@ def test_a_total_without_any_time_says_how_many_hours_it_pays_for():
 
 def made(seller, usd_hour, pace, sizing):
     result = Result(1, 10.0, {}, "1 GPU", pace=pace)
-    return Candidate(offer(seller, "L40S", "PCIe", 1, 48, usd_hour), None, result, usd_hour, None, None)
+    row = offer(seller, "L40S", "PCIe", 1, 48, usd_hour)
+    return Candidate(row, None, result, usd_hour, None, None, errand_hours(sizing, pace * 1e3, FACTS.values))
 
 
 @pytest.mark.parametrize(
@@ -156,8 +158,9 @@ def made(seller, usd_hour, pace, sizing):
     ],
 )
 def test_a_difference_is_told_of_what_it_is(usd_hour, pace, words):
-    sizing = complete(Workload(kind="inference", params_b=8), FACTS)
-    line = trade.compared(made("b", usd_hour, pace, sizing), made("a", 1.0, 100.0, sizing), sizing, "en")
+    sizing = complete(Workload(kind="batch_inference", params_b=8, tokens=1e13), FACTS)
+    rows = made("b", usd_hour, pace, sizing), made("a", 1.0, 100.0, sizing)
+    line = trade.compared(*rows, sizing, Constraints(), "en")
     assert words in line
     assert ("within 5 %" in line) == (words == "within 5 %")
 
@@ -189,6 +192,7 @@ def test_machines_by_application_come_after_ordinary_ones_for_services():
     assert found.picks[0].provider != "centre"
     alone = ask("inference", offers=[centre], params_b=8)
     assert alone.picks[0].provider == "centre" and says(alone.picks[0].caveats, "by application")
+    assert ask("lora", offers=[*MARKET, centre], params_b=8).picks[0].provider != "centre"
     train = ask("lora", Constraints(sort="price"), [*MARKET, centre], params_b=8)
     assert train.picks[0].provider == "centre"
 
