@@ -114,7 +114,7 @@ def recommend_from_store(
         with_spot = run(constraints)
         if with_spot.picks:
             return with_spot.model_copy(update={"relaxed": (*with_spot.relaxed, "spot")})
-    if result.outcome == "infeasible":
+    if result.outcome == "infeasible" or result.nearest:
         return result
     for group in LOOSENING:
         looser = without(constraints, group)
@@ -184,7 +184,7 @@ LIST_LOOSENING = (
 )
 
 
-def nearest_rows(store: OfferStore, wanted: OfferFilter, limit: int = 12) -> tuple[list[Offer], tuple[str, ...]]:
+def nearest_rows(store: OfferStore, wanted: OfferFilter, limit: int = 60) -> tuple[list[Offer], tuple[str, ...]]:
     """Rows that miss one group of conditions, and the names of what was let go; empty where no single group is to blame."""
     empty = OfferFilter()
     neighbours = (
@@ -320,6 +320,7 @@ def _needed(facts: Facts, sizing: Any, spec: Any, gpus: int, nodes: int) -> floa
         "gpu_model": f"{spec.gpu} {spec.memory_gb:g}GB",
         "parallelism": _plan_words(w) or ("ZeRO-3" if gpus > 1 else ""),
         "activation_checkpointing": True,
+        "optimizer": w.optimizer or "AdamW",
     }
     answer = estimate({key: value for key, value in request.items() if value is not None}, facts)
     value = answer.get("memory_gb_per_gpu")

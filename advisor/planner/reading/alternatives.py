@@ -64,8 +64,6 @@ def read_alternatives(
     different = len({(g.gpu, g.variant, g.memory_gb, g.count, g.nodes) for g in cards}) > 1
     if different and (weighs(text) or joined or sum(g.role == "candidate" for g in cards) > 1):
         return tuple(_card(g) for g in cards[:_MOST])
-    if not weighs(text):
-        return ()
     clouds = list({p.provider: p for p in providers if p.role in ("wanted", "allowed", "either")}.values())
     named = [
         Alternative(kind="instance_type", name=f.types[0], types=f.types, nodes=f.nodes, start=f.start, end=f.end)
@@ -77,8 +75,11 @@ def read_alternatives(
         for t in types
         if not any(t in f.types for f in families)
     ]
-    if len(named) > 1:
-        return tuple(sorted(named, key=lambda a: a.start)[:_MOST])
+    named.sort(key=lambda a: a.start)
+    if len(named) > 1 and (weighs(text) or any(_OR.search(text[a.end : b.start]) for a, b in pairwise(named))):
+        return tuple(named[:_MOST])
+    if not weighs(text):
+        return ()
     if len(clouds) > 1:
         return tuple(Alternative(kind="provider", name=p.provider, start=p.start, end=p.end) for p in clouds[:_MOST])
     for kind, topic in (("fabric", "fabric"), ("market", "market"), ("method", "method_named")):
@@ -110,11 +111,11 @@ def _card(gpu: GpuMention) -> Alternative:
     )
 
 
-def question_type(text: str) -> QuestionType:
-    """What the first sentence that asks wants to know; "none" where the turn asks nothing in words."""
+def kind_of_question(text: str, sides: tuple[Alternative, ...] = ()) -> QuestionType:
+    """What the first sentence that asks wants to know; "none" where the turn asks nothing in words and weighs no `sides`."""
     for match in _SENTENCE.finditer(text[:4000]):
         sentence = match.group(0)
         found = next((hit.value for hit in hits("question_type", sentence)), None)
         if found is not None:
             return found  # type: ignore[return-value]
-    return "none"
+    return "which" if sides else "none"

@@ -13,10 +13,20 @@ _LINE = re.compile(
 )
 _SHELL = re.compile(r"^\s*(?:\$|>|#)\s*(?:nvidia-smi|rocm-smi|ib\w+|fi_info|mpirun|torchrun|\./|NCCL_)")
 _FEW = 3
+_ALONE = re.compile(
+    r"NCCL (?:INFO|WARN|ERROR) \S+ \S|fi_getinfo: ?-\d|NET/OFI (?:Selected|Failed|No|Unable)|Xid \(PCI"
+    r"|\b(?:cuda|CUDA)\w*\b[^\n]{0,40}\b[Ee]rror\W{1,3}802\b"
+)
+"""Output of which one line says enough to be read."""
+_FOREIGN = re.compile(r"[\u3000-\u9fff\uff00-\uffef]+")
 
 
 def split(text: str) -> tuple[str, str | None]:
-    """(the question, the pasted part or None). At least three loggy lines, or a code fence that holds one, make a log."""
+    """(the question, the pasted part or None).
+
+    At least three loggy lines, a code fence that holds one, or a line of `_ALONE` make a log. A question in whose sentence
+    output is quoted stays whole.
+    """
     logs: list[str] = []
 
     def take(match: re.Match[str]) -> str:
@@ -35,8 +45,20 @@ def split(text: str) -> tuple[str, str | None]:
         chosen = set(inside)
         logs.append("\n".join(lines[i] for i in inside))
         rest = "\n".join(line for i, line in enumerate(lines) if i not in chosen)
+    elif any(_ALONE.search(line[:400]) for line in lines):
+        rest, said = _told(lines)
+        logs.append(said)
     pasted = "\n".join(part for part in logs if part.strip())
     return (rest.strip(), pasted) if pasted else (text, None)
+
+
+def _told(lines: list[str]) -> tuple[str, str]:
+    """(the question, the few lines of output in it): lines of their own are taken out, quoted ones stay in the sentence."""
+    own = [bool(_ALONE.search(line[:400])) and not _FOREIGN.search(line) for line in lines]
+    quoted = [part for line in lines for part in _FOREIGN.split(line) if _ALONE.search(part[:400])]
+    rest = "\n".join(line for line, is_own in zip(lines, own, strict=True) if not is_own)
+    said = "\n".join(part.strip() for part in quoted)
+    return (rest, said) if re.search(r"\w", rest) else ("\n".join(lines), said)
 
 
 def _near(loggy: list[bool], i: int) -> bool:

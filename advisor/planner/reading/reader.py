@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from advisor.planner.reading import language, pasted
-from advisor.planner.reading.alternatives import layouts, question_type, read_alternatives
+from advisor.planner.reading.alternatives import kind_of_question, layouts, read_alternatives
 from advisor.planner.reading.conditions import (
     bare_count,
     bare_memory,
@@ -277,7 +277,7 @@ def _read(
         mentions=mentions,
         candidates=candidates or (before.candidates if before and not job_changes else ()),
         alternatives=alternatives,
-        question_type=question_type(norm),
+        question_type=kind_of_question(norm, alternatives),
         current=current or (before.current if before else ()),
         premises=read_premises(norm, gpus, tuple((p.provider, p.start) for p in providers)),
         quantities=_quantities(numbers, models, norm, money.quantities, gpus),

@@ -25,6 +25,19 @@ def _value(reading, name):
     return list(value) if isinstance(value, tuple) else value
 
 
+def _side(side):
+    """ "2 H200", "8*2 H100" (eight on each of two machines), "aws"."""
+    nodes = f"*{side.nodes}" if side.nodes and side.kind == "gpu" else ""
+    return f"{side.count}{nodes} {side.name}" if side.count else side.name
+
+
+def _limits(reading):
+    empty = type(reading.constraints)()
+    return {
+        f"C.{name}" for name in type(empty).model_fields if getattr(reading.constraints, name) != getattr(empty, name)
+    }
+
+
 def _check(reading, name, wanted):
     if name == "intent":
         return wanted == "any" or reading.intent == wanted
@@ -32,6 +45,10 @@ def _check(reading, name, wanted):
         return (reading.workload.kind if reading.workload else None) == wanted
     if name == "answer_lang":
         return reading.answer_lang == wanted
+    if name == "question":
+        return reading.question_type == wanted
+    if name == "sides":
+        return [_side(a) for a in reading.alternatives] == wanted
     if name == "premise":
         return [p for p in reading.premises if [p.subject, p.relation, p.object] == wanted] != []
     if name.startswith("unknown_"):
@@ -57,3 +74,13 @@ def test_turns_are_read(lang, turns):
         if number == 0 and "answer_lang" not in turn["expect"]:
             assert reading.lang in (lang, "unknown")
         previous = reading
+
+
+@pytest.mark.parametrize(
+    "turns", [pytest.param(case.values[1], id=case.id) for case in _cases() if case.id.startswith("cases_kinds")]
+)
+def test_no_other_limit_is_read(turns):
+    previous = None
+    for turn in turns:
+        previous = read(turn["text"], previous)
+        assert _limits(previous) == {name for name in turn["expect"] if name.startswith("C.")}, turn["text"]
