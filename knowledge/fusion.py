@@ -8,13 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from knowledge.lexical import Group, LexicalIndex
+from knowledge.glossary import MARK, PROVIDER
+from knowledge.groups import Group
+from knowledge.lexical import LexicalIndex
 
 LEXICAL_CANDIDATES = 120
 DENSE_WEIGHT = 0.15
 OTHER_LANGUAGE = 0.5
 """Nearness at least given to passages in the other language: multilingual vectors draw a question to its own language."""
 UNKNOWN_IDF = 9.0
+ASK_WEIGHT = 1.0
+"""What it is worth that a guide entry answers just this question."""
+ASK_LEVEL = 0.3
+"""The likeness above which it gains: entries with other questions stand behind the documents that a person added."""
+UNASKED_PROVIDER = 0.3
+"""A provider's entry stands back where the question does not name that provider."""
+PROVIDER_CONCEPT = MARK + PROVIDER
 NOVELTY_WEIGHT = 0.3
 NAMED_EDITION = 0.75
 NEWEST_EDITION = 0.92
@@ -47,11 +56,13 @@ def fuse(
     mask: np.ndarray | None,
     limit: int,
     lang: str = "",
+    likeness: Mapping[int, float] | None = None,
 ) -> list[Candidate]:
     """The best candidates of both legs, best first.
 
     Lexical scores are divided by the best one found; cosines are set between the least of the dense
-    candidates (or half the best, in a small store) and the best.
+    candidates (or half the best, in a small store) and the best. `likeness` is how nearly the entries' own questions are this
+    one, by row.
     """
     scores = index.scores(groups)
     if mask is not None:
@@ -62,11 +73,14 @@ def fuse(
         take = min(LEXICAL_CANDIDATES, len(scores))
         best = np.argpartition(-scores, take - 1)[:take]
         rows.update(int(row) for row in best if scores[row] > 0)
+    likeness = likeness or {}
+    rows.update(row for row in likeness if mask is None or mask[row])
     if not rows:
         return []
     ceiling = max(dense.values()) if dense else 1.0
     floor = min([*dense.values(), ceiling / 2]) if dense else 0.0
     spread = max(ceiling - floor, 1e-6)
+    asked = {token for group in groups for token, _ in group.forms}
     out = []
     for row in rows:
         cosine = dense.get(row, floor)
@@ -75,6 +89,11 @@ def fuse(
         if lang and index.value("lang", row) != lang:
             near = max(near, OTHER_LANGUAGE)
         score = (1 - DENSE_WEIGHT) * lexical + DENSE_WEIGHT * near
+        if index.value("kind", row) == "guide":
+            score += ASK_WEIGHT * (likeness.get(row, 0.0) - ASK_LEVEL)
+            provider = index.value("provider", row)
+            if provider and provider not in asked and PROVIDER_CONCEPT + provider not in asked:
+                score -= UNASKED_PROVIDER
         out.append(Candidate(row, float(scores[row]), cosine, score))
     out.sort(key=lambda candidate: (-candidate.score, candidate.row))
     return out[:limit]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from knowledge.errors import DataError
@@ -89,7 +90,7 @@ class Glossary:
                 continue
             for term, concept in known[stems[at]]:
                 end = at + len(term)
-                if len(term) == 1 or tuple(stems[at:end]) == term:
+                if len(term) == 1 or (tuple(stems[at:end]) == term and _together(text, places[at:end])):
                     yield Match(places[at][0], places[end - 1][1], concept)
                     after = end
                     break
@@ -121,6 +122,13 @@ def _pairs(terms: Collection[str]) -> Iterator[str]:
     if latin:
         seconds = sorted({term[1:2] for term in terms if term[0].isascii()})
         yield f"[{re.escape(''.join(latin))}](?=[{re.escape(''.join(seconds))}])"
+
+
+def _together(text: str, places: Sequence[tuple[int, int]]) -> bool:
+    """Whether nothing but marks and blanks stands between words: in 1台にはどのGPU the words 1 and GPU are no term."""
+    return not any(
+        character.isalpha() for first, second in pairwise(places) for character in text[first[1] : second[0]]
+    )
 
 
 def _inside_katakana(text: str, start: int, end: int) -> bool:

@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from knowledge.asks import AskIndex, build_asks
 from knowledge.errors import StoreUnavailable
+from knowledge.groups import Group
 
-LEXICAL_VERSION = 3
+LEXICAL_VERSION = 4
 FIELD_MARK = "\x1f"
 FIELDS = ("title", "section", "body")
 FIELD_WEIGHTS = {"title": 1.0, "section": 2.5, "body": 1.0}
@@ -25,23 +27,9 @@ FIELD_B = {"title": 0.0, "section": 0.3, "body": 0.55}
 K1 = 1.4
 
 
-@dataclass(frozen=True)
-class Group:
-    """Ways of writing one thing a question asks about: tokens with the share of the score each is worth, and the group's weight.
-
-    `content` is false for the parts of a longer token; `name` is true for what looks like a name where it stands: a Latin word
-    in a Japanese question, a word in capitals in an English one.
-    """
-
-    forms: tuple[tuple[str, float], ...]
-    weight: float = 1.0
-    content: bool = True
-    name: bool = False
-
-
 @dataclass
 class Entry:
-    """What the index needs of one passage."""
+    """What the index needs of one passage. `terms` are its tokens by field; behind the fields may stand its asks (`asks.pack`)."""
 
     passage_id: str
     terms: str
@@ -68,6 +56,7 @@ class LexicalIndex:
     idf: np.ndarray
     columns: dict[str, np.ndarray]
     values: dict[str, list[str]]
+    asks: AskIndex = field(default_factory=lambda: build_asks([]))
     row_of: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -127,6 +116,7 @@ class LexicalIndex:
         vocabulary = "\n".join(self.vocabulary).encode()
         head = {"version": self.version, "lexical_version": LEXICAL_VERSION, "values": self.values}
         arrays: dict[str, Any] = {f"column_{name}": array for name, array in self.columns.items()}
+        arrays.update({f"ask_{name}": array for name, array in self.asks.arrays().items()})
         with temporary.open("wb") as file:
             np.savez(
                 file,
@@ -163,6 +153,7 @@ class LexicalIndex:
                     idf=data["idf"],
                     columns={name[7:]: data[name] for name in data.files if name.startswith("column_")},
                     values=head["values"],
+                    asks=AskIndex.of_arrays({name[4:]: data[name] for name in data.files if name.startswith("ask_")}),
                 )
         except (OSError, ValueError, KeyError) as error:
             raise StoreUnavailable(f"The index {path} cannot be read ({error}).") from error
@@ -183,6 +174,7 @@ def build_lexical(entries: Iterable[Entry], version: int, weights: Mapping[str, 
     """
     field_weights = {**FIELD_WEIGHTS, **(weights or {})}
     ids: list[str] = []
+    packed: list[str] = []
     vocabulary: dict[str, int] = {}
     codes: dict[str, dict[str, int]] = {name: {} for name in _COLUMNS}
     columns: dict[str, list[int]] = {name: [] for name in _COLUMNS}
@@ -193,7 +185,9 @@ def build_lexical(entries: Iterable[Entry], version: int, weights: Mapping[str, 
         for name in _COLUMNS:
             value = getattr(entry, name)
             columns[name].append(codes[name].setdefault(value, len(codes[name])))
-        for name, text in zip(FIELDS, entry.terms.split(FIELD_MARK), strict=True):
+        texts = entry.terms.split(FIELD_MARK)
+        packed.append(texts.pop() if len(texts) > len(FIELDS) else "")
+        for name, text in zip(FIELDS, texts, strict=True):
             words = text.split(" ") if text else []
             numbers = [vocabulary.setdefault(word, len(vocabulary)) for word in words]
             token_parts[name].append(np.array(numbers, dtype=np.int32))
@@ -228,4 +222,5 @@ def build_lexical(entries: Iterable[Entry], version: int, weights: Mapping[str, 
         idf=idf,
         columns={name: np.array(values, dtype=np.int32) for name, values in columns.items()},
         values={name: list(known) for name, known in codes.items()},
+        asks=build_asks(packed),
     )

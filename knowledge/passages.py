@@ -16,7 +16,7 @@ from knowledge import fusion
 from knowledge.dense import DenseIndex
 from knowledge.embeddings import Embedder, load_embedder
 from knowledge.errors import StoreUnavailable
-from knowledge.lexical import FIELD_MARK, Entry, LexicalIndex, build_lexical
+from knowledge.lexical import FIELD_MARK, FIELDS, Entry, LexicalIndex, build_lexical
 from knowledge.library import Document, Library, Passage
 from knowledge.query import query_groups
 from knowledge.rerank import Reranker, load_reranker
@@ -24,6 +24,7 @@ from knowledge.tokens import detect_language
 
 DENSE_CANDIDATES = 60
 NO_NOISE = 0.3
+BODY = FIELDS.index("body")
 UNRELATED = Path(__file__).parent / "data" / "unrelated_questions.csv"
 
 
@@ -172,7 +173,7 @@ class PassageStore:
         mask = index.mask(lang=lang, provider=provider)
         dense = self._dense_rows(index, query, lang, provider)
         asked_in = detect_language(query)
-        candidates = fusion.fuse(index, groups, dense, mask, max(40, 4 * k), asked_in)
+        candidates = fusion.fuse(index, groups, dense, mask, max(40, 4 * k), asked_in, index.asks.likeness(groups))
         if gate and not fusion.on_topic(index, groups, candidates, dense, self._noise):
             return []
         candidates = fusion.prefer_editions(index, groups, candidates)
@@ -182,7 +183,7 @@ class PassageStore:
         passages = self.library.passages(index.ids[candidate.row] for candidate in candidates)
         known = [candidate for candidate in candidates if index.ids[candidate.row] in passages]
         tokens = {
-            candidate.row: frozenset(passages[index.ids[candidate.row]].terms.rsplit(FIELD_MARK, 1)[-1].split(" "))
+            candidate.row: frozenset(passages[index.ids[candidate.row]].terms.split(FIELD_MARK)[BODY].split(" "))
             for candidate in known
         }
         chosen = fusion.select(index, groups, known, tokens, k)

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 
 from knowledge.glossary import load_glossary
-from knowledge.lexical import Group
+from knowledge.groups import Group
 from knowledge.tokens import STOP_STEMS, detect_language, katakana_of, normalize, runs, spans, stem
 
 PART_WEIGHT = 0.5

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-TOKENS_VERSION = 4
+TOKENS_VERSION = 5
 """Raised when a change here makes stored tokens out of date; the index is then built anew."""
 
 _LATIN_RUN = re.compile(r"[a-z0-9]+(?:[._\-/+:@=#][a-z0-9]+)*")

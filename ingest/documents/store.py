@@ -20,13 +20,14 @@ from filelock import FileLock
 from ingest.documents.cut import Cut
 from ingest.documents.vectors import Vectors
 from ingest.report import Progress
+from knowledge.asks import pack
 from knowledge.errors import StoreUnavailable
 from knowledge.glossary import PATH as GLOSSARY
 from knowledge.glossary import PROVIDERS
 from knowledge.lexical import FIELD_MARK, build_lexical
 from knowledge.library import Document, Passage
 from knowledge.passages import PassageStore, entries, knowledge_folder, lexical_path
-from knowledge.query import index_terms
+from knowledge.query import index_terms, query_groups
 from knowledge.tokens import STOP_WORDS, TOKENS_VERSION
 
 BATCH = 128
@@ -93,11 +94,21 @@ def body_of(passage: Passage) -> str:
 
 
 def terms_of(document: Document, passage: Passage, title_terms: str | None = None) -> str:
-    """The tokens of a passage by field: the document's title and context, the section, the body."""
+    """The tokens of a passage by field: the document's title and context, the section, the body; then what the entry answers."""
     if title_terms is None:
         title_terms = title_terms_of(document)
     section = " ".join(index_terms(f"{passage.section} {passage.hints}"))
-    return FIELD_MARK.join([title_terms, section, " ".join(index_terms(body_of(passage)))])
+    fields = [title_terms, section, " ".join(index_terms(body_of(passage)))]
+    if passage.ord == 0 and (asks := asks_of(document)):
+        fields.append(pack([query_groups(ask) for ask in asks]))
+    return FIELD_MARK.join(fields)
+
+
+def asks_of(document: Document) -> list[str]:
+    """What an entry answers, as people put it: its questions, and the words of its id, which name its subject."""
+    if not document.extra.get("asks"):
+        return []
+    return [*document.extra["asks"], str(document.extra.get("entry_id", "")).replace("-", " ")]
 
 
 def title_terms_of(document: Document) -> str:

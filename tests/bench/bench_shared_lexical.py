@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cluster"))
 
 from cluster_services import Chroma, Postgres, postgres_bin
 
-from knowledge.lexical import FIELD_MARK, Entry, Group, LexicalIndex, build_lexical
+from knowledge.groups import Group
+from knowledge.lexical import FIELD_MARK, Entry, LexicalIndex, build_lexical
 
 WORDS, LENGTH = 60_000, 90
 

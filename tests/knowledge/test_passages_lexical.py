@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from knowledge.errors import StoreUnavailable
 from knowledge.fusion import Candidate, fuse, held, near_equal, on_topic, prefer_editions, select
-from knowledge.lexical import FIELD_B, FIELD_MARK, FIELD_WEIGHTS, FIELDS, K1, Entry, Group, LexicalIndex, build_lexical
+from knowledge.groups import Group
+from knowledge.lexical import FIELD_B, FIELD_MARK, FIELD_WEIGHTS, FIELDS, K1, Entry, LexicalIndex, build_lexical
 
 WORD = st.sampled_from(["alpha", "beta", "gamma", "delta", "h100", "p5.48x", "§net", "帯域"])
 TEXT = st.lists(WORD, max_size=8).map(" ".join)

@@ -133,3 +133,9 @@ def test_threads_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_term_of_two_words_does_not_reach_over_other_words():
+    found = {match.concept for match in load_glossary().find(normalize("1台にはどのGPUが入っていますか"))}
+    assert "§single-gpu" not in found
+    assert "§single-gpu" in {match.concept for match in load_glossary().find(normalize("does 1 GPU need it"))}
