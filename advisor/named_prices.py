@@ -31,6 +31,9 @@ def assess_as_sold(
 
     found = assess(facts, workload, gpu=gpu, gpus=gpus, nodes=nodes, nvlink=nvlink, lang=lang)
     name = resolve_gpu(gpu)
+    if name is not None and found["have_gb"] is None and name.memory_gb is not None:
+        board = name.gpu if name.variant == "unknown" else f"{name.gpu} {name.variant}"
+        found = assess(facts, workload, gpu=board, gpus=gpus, nodes=nodes, nvlink=nvlink, lang=lang)
     if name is None or found["have_gb"] is None:
         return found
     row, machines = cheapest(store, f"{name.gpu} {found['have_gb']:g}GB", name.variant, gpus, limits)

@@ -10,15 +10,19 @@ from advisor.planner.writing.citing import Citations
 from advisor.planner.writing.picking import background
 
 
+def _title(problem: Any, lang: str) -> str:
+    """What is wrong, in words; the code beside it is what programs and the guides call it."""
+    return f"{text(f'diagnose.severity.{problem.severity}', lang)}{problem.title} (`{problem.code}`)"
+
+
 def write(reading: Any, results: Any) -> Answer:
     """Troubleshoot."""
     lang, diagnosis = reading.answer_lang, results.diagnosis
     citations = Citations()
     parts = [diagnosis.summary]
     for p in diagnosis.problems:
-        parts.append(
-            f"**{p.code}** ({p.severity})\n\n> `{p.evidence.text.replace('`', chr(39)).strip()[:300]}`\n\n{p.explanation}\n\n→ {p.action}"
-        )
+        line = p.evidence.text.replace("`", "'").strip()[:300]
+        parts.append(f"**{_title(p, lang)}**\n\n> `{line}`\n\n{p.explanation}\n\n→ {p.action}")
     if not diagnosis.problems:
         parts.append(text("writing.diagnosis.none", lang))
     parts += background(reading, results, citations, 2)

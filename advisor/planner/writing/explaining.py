@@ -13,6 +13,7 @@ from advisor.planner.writing import machines
 from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is_prose, overlap, sentences
 from advisor.planner.writing.contrast import why_lines
 from advisor.planner.writing.links import corrections, named_lines
+from advisor.planner.writing.opening import pick_sentence
 
 RANK_STEP = 0.03
 """What one place in the search's order weighs against the likeness of the questions."""
@@ -67,12 +68,15 @@ def write(reading: Any, results: Any) -> Answer:
     if job and about_the_last_answer:
         contrast = why_lines(results.earlier, recommendation, lang)
         parts += contrast
+        why = "why" in reading.acts and not contrast
+        if recommendation.picks and (why or deep):
+            parts.append(pick_sentence(recommendation, reading, lang))
         parts.append("\n".join(job))
-        if deep:
+        if why or deep:
             parts += deeper(recommendation, lang)
     hits = results.hits
     if job and about_the_last_answer and not deep:
-        hits = near_hits(reading, hits, SAME_QUESTION if contrast and "why" in reading.acts else NEAR_QUESTION)
+        hits = near_hits(reading, hits, SAME_QUESTION if "why" in reading.acts else NEAR_QUESTION)
     found = passages(reading, hits, citations, deep=deep, answered=bool(parts))
     if not found and job:
         found = about_the_job(reading, results.hits, citations, lang)
@@ -133,7 +137,7 @@ def worth_naming(reading: Any, rows: Sequence[Any], said: str) -> tuple[Any, ...
 
     A trouble is about types, not about board forms that nobody asked for.
     """
-    linked = bool(reading.mentions.fabrics) or bool(reading.acts & {"about_links", "compare", "difference", "what_is"})
+    linked = "nvlink" in reading.mentions.fabrics or bool(reading.acts & {"compare", "difference", "what_is"})
     kept = []
     for row in rows:
         name = str(row["name"])

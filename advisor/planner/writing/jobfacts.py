@@ -60,7 +60,13 @@ def weights_line(workload: Any, picks: Any, lang: str) -> list[str]:
     gb = workload.params_b * each
     lines = []
     precision = "4-bit" if workload.kind == "qlora" else (workload.precision or "bf16")
-    values = {"params": number(workload.params_b), "bytes": f"{each:g}", "gb": number(gb), "precision": precision}
+    values = {
+        "params": number(workload.params_b),
+        "bytes": f"{each:g}",
+        "unit": text("writing.unit.byte" if each == 1 else "writing.unit.bytes", lang),
+        "gb": number(gb),
+        "precision": precision,
+    }
     card = picks[0].gpu_memory_gb if picks else None
     plan = _plan(picks)
     split = bool(_TP.search(plan) or "FSDP" in plan or "PP" in plan)

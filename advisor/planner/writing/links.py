@@ -12,12 +12,16 @@ from advisor.planner.writing.topics import claims
 SIZE_TOLERANCE = 0.08
 MOST_NAMED = 3
 """Names in one sentence of facts."""
+MOST_TYPES = 4
+"""Types of which a line each is told, the largest first."""
 
 
 def named_lines(rows: tuple[Any, ...], lang: str) -> list[str]:
     """One line for each named GPU or instance type."""
     lines = {"gpu": _gpu_line, "type": _type_line, "provider": _provider_line}
-    return [lines[row["kind"]](row, lang) for row in rows if row["kind"] in lines]
+    types = sorted((row for row in rows if row["kind"] == "type"), key=lambda row: -row["offer"]["gpu_count"])
+    left_out = {row["name"] for row in types[MOST_TYPES:]}
+    return [lines[row["kind"]](row, lang) for row in rows if row["kind"] in lines and row["name"] not in left_out]
 
 
 def link_words(row: dict[str, Any], lang: str) -> str:
@@ -103,7 +107,7 @@ def filter_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
 def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     """Each claim about a link: corrected where it is wrong, answered yes or no where it is asked."""
     lines = []
-    yes_no = reading.question_type in ("yes_no", "none")
+    yes_no = reading.question_type == "yes_no" or (reading.question_type == "none" and reading.intent == "explain")
     for premise in reading.premises:
         found = [f for f in (fact(premise, row, lang) for row in rows_of(premise, reading, rows)) if f]
         states = {state for state, _ in found}
@@ -136,7 +140,8 @@ def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     claimed = Premise(subject="", relation="has", object="infiniband", text="")
     largest = sorted(types, key=lambda row: -row["offer"]["gpu_count"])[:1]
     sentences = [found[1] for row in largest if (found := fact(claimed, row, lang))]
-    return [text("writing.premise.wrong", lang, claim=words) for words in sentences]
+    form = "no" if reading.question_type == "yes_no" else "wrong"
+    return [text(f"writing.premise.{form}", lang, claim=words) for words in sentences]
 
 
 def rows_of(premise: Any, reading: Any, rows: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -204,7 +209,7 @@ def _provider_fact(premise: Any, row: dict[str, Any], lang: str) -> tuple[str, s
         return None
     words = {"name": _seller(row["name"]), "network": _fabrics(row, lang)}
     if "infiniband" in fabrics:
-        return "yes", text("writing.premise.some_infiniband", lang, **words)
+        return "depends", text("writing.premise.some_infiniband", lang, **words)
     if not fabrics & {"efa", "roce", "tcpx", "tcpxo"}:
         return None
     return "no", text("writing.premise.provider_no_infiniband", lang, **words)

@@ -8,6 +8,7 @@ from typing import Any
 from advisor.answer import Answer, Needs, Pick
 from advisor.messages import text
 from advisor.planner.writing.ages import age_note
+from advisor.planner.writing.checking import applies
 from advisor.planner.writing.citing import Citations
 from advisor.planner.writing.figures import gpus, money, place, provider_label, rate_note, table
 from advisor.planner.writing.links import corrections, named_lines
@@ -29,12 +30,15 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     rows, beyond = within_limits(page.offers, reading)
     rows = rows if reading.constraints.spot else on_demand_first(rows)
     picks = tuple(pick_of(offer, nodes_of(offer, reading.constraints)) for offer in one_a_type(rows, SHOWN))
+    weighed = [pick_of(offer, nodes_of(offer, reading.constraints)) for _, offer in side_rows(rows, reading)]
+    ids = {p.offer_id for p in weighed}
+    picks = tuple([*weighed, *(p for p in picks if p.offer_id not in ids)][:SHOWN])
     picks = tuple(sorted(picks, key=lambda p: sort_key(p, reading.constraints.sort)))
     unknown = bool(reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types)
     alternatives: tuple[Pick, ...] = ()
     if picks and not unknown:
         count = page.count if len(rows) == len(page.offers) else len(rows)
-        parts.append(_heading(count, picks, reading, lang))
+        parts.append(_heading(count, picks, rows, reading, lang))
         parts.append(table(picks, lang, reading.fx))
         regions = list(dict.fromkeys(place(offer, lang) for offer in rows))
         if "region" in reading.acts or reading.question_type == "where":
@@ -48,7 +52,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         parts.append(table(alternatives, lang, reading.fx))
     else:
         parts += nothing_matches(reading, results, lang)
-        alternatives = tuple(pick_of(offer, 1) for offer in one_a_type(results.near, ALTERNATIVES))
+        alternatives = tuple(pick_of(offer, 1) for offer in one_a_type(nearest_first(results, reading), ALTERNATIVES))
         picks = ()
         if alternatives:
             if results.loosened and not unknown:
@@ -75,6 +79,19 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         fx=reading.fx,
         citations=citations.rows(),
     )
+
+
+def nearest_first(results: Any, reading: Any) -> list[Any]:
+    """The near rows, on-demand before spot; where the number of GPUs was let go, one row a number, the nearest above first."""
+    rows = on_demand_first(results.near) if reading.constraints.spot is None else list(results.near)
+    asked = reading.constraints.gpus_per_node or reading.constraints.gpu_count
+    if not asked or not set(results.loosened) & {"min_gpus", "max_gpus"}:
+        return rows
+    rows = sorted(rows, key=lambda o: (o.spot, o.gpu_count < asked, abs(o.gpu_count - asked)))
+    firsts: dict[float, Any] = {}
+    for row in rows:
+        firsts.setdefault(row.gpu_count, row)
+    return list(firsts.values())
 
 
 def within_limits(offers: list[Any], reading: Any) -> tuple[list[Any], dict[str, float]]:
@@ -174,11 +191,11 @@ def pick_of(offer: Any, nodes: int) -> Pick:
     )
 
 
-def _heading(count: int, picks: tuple[Pick, ...], reading: Any, lang: str) -> str:
+def _heading(count: int, picks: tuple[Pick, ...], rows: list[Any], reading: Any, lang: str) -> str:
     """The first row with its prices, then how many match; where two sellers or markets are weighed, the better of them."""
     first, fx = picks[0], reading.fx
     sort = reading.constraints.sort if reading.constraints.sort in ("price", "memory", "bandwidth") else "price_gpu"
-    parts = sides(picks, reading, lang)
+    parts = sides(rows, reading, lang)
     values = {"offer": provider_label(first), "price": an_hour(first, fx, lang, nodes=first.nodes)}
     values |= {"each": an_hour(first, fx, lang, share=1 / first.gpu_count), "size": gpus(first)}
     if first.spot:
@@ -199,16 +216,21 @@ def _heading(count: int, picks: tuple[Pick, ...], reading: Any, lang: str) -> st
     return (" " if lang == "en" else "").join(parts)
 
 
-def sides(picks: tuple[Pick, ...], reading: Any, lang: str) -> list[str]:
-    """Where the turn weighs sellers, types, GPUs or spot against on-demand: the cheapest row of each side, the lowest first."""
-    found: dict[str, Pick] = {}
+def side_rows(offers: list[Any], reading: Any) -> list[tuple[str, Any]]:
+    """Where the turn weighs sellers, types, GPUs or spot against on-demand: (side, its cheapest row), the lowest first."""
+    found: dict[str, Any] = {}
     for side in reading.alternatives:
-        rows = [p for p in picks if _on_side(p, side) and p.price_usd_gpu_hour is not None]
+        rows = [o for o in offers if _on_side(o, side) and o.price_usd_gpu_hour is not None]
         if rows:
-            found[side.name] = min(rows, key=lambda p: p.price_usd_gpu_hour or 0.0)
-    if len(found) < 2:
+            found[side.name] = min(rows, key=lambda o: o.price_usd_gpu_hour or 0.0)
+    return sorted(found.items(), key=lambda one: one[1].price_usd_gpu_hour or 0.0) if len(found) > 1 else []
+
+
+def sides(offers: list[Any], reading: Any, lang: str) -> list[str]:
+    """The better of the sides that are weighed, with both prices; the same type is told once."""
+    ordered = side_rows(offers, reading)
+    if not ordered:
         return []
-    ordered = sorted(found.items(), key=lambda one: one[1].price_usd_gpu_hour or 0.0)
     (a, first), (b, second) = ordered[0], ordered[1]
     values = {"a": _side_name(a, lang), "b": _side_name(b, lang)}
     values |= {"pa": an_hour(first, reading.fx, lang, share=1 / first.gpu_count)}
@@ -216,7 +238,7 @@ def sides(picks: tuple[Pick, ...], reading: Any, lang: str) -> list[str]:
     return [text("writing.list.sides", lang, ta=first.instance_type, tb=second.instance_type, **values)]
 
 
-def _on_side(pick: Pick, side: Any) -> bool:
+def _on_side(pick: Any, side: Any) -> bool:
     if side.kind == "provider":
         return bool(pick.provider == side.name)
     if side.kind == "market":
@@ -239,6 +261,9 @@ def _notes(shown: tuple[Pick, ...], reading: Any, lang: str, stale_days: int) ->
         notes.append(month_note(shown, reading.fx, lang))
     if reading.fx:
         notes.append(rate_note(reading.fx, lang))
+    applied = list(dict.fromkeys(p.provider for p in shown if applies(p)))
+    if applied:
+        notes.append(text("writing.list.application", lang, names=", ".join(applied)))
     if shown:
         notes.append(list_note(shown, lang))
         notes.append(age_note(shown, lang, stale_days))

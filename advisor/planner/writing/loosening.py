@@ -7,19 +7,48 @@ from collections.abc import Sequence
 from typing import Any
 
 from advisor.messages import catalogue, text
+from advisor.planner.writing.figures import usd
+from knowledge.places import country_name
+
+MOST_PLACES = 3
+"""Names of one kind in a sentence."""
 
 
 def nothing_matches(reading: Any, results: Any, lang: str) -> list[str]:
     """What is unknown, else that no row matches, and the near misses with their counts."""
     parts = unknown_names(reading, results, lang)
     if not parts:
-        parts = [text("writing.no_match", lang)]
+        asked = asked_words(reading.constraints, lang)
+        parts = [text("writing.no_match.of", lang, asked=asked) if asked else text("writing.no_match", lang)]
     if results.page is not None:
-        parts += [
-            "- " + text("writing.no_match.near", lang, what=constraint_words(n.field, lang), count=n.count)
-            for n in results.page.near_misses[:3]
-        ]
+        counts: dict[str, int] = {}
+        for miss in results.page.near_misses:
+            words = constraint_words(miss.field, lang)
+            counts[words] = max(miss.count, counts.get(words, 0))
+        lines = [text("writing.no_match.near", lang, what=what, count=count) for what, count in counts.items()]
+        parts += [f"- {line}" for line in lines[:3]]
     return parts
+
+
+def asked_words(c: Any, lang: str) -> str:
+    """The conditions of a list as the person gave them, in a few words each."""
+    places = [country_name(code, lang) for code in c.countries[:MOST_PLACES]] if not c.regions else list(c.regions)
+    items = [*c.providers[:MOST_PLACES], *c.instance_types[:MOST_PLACES], *c.gpus[:MOST_PLACES]]
+    if c.gpu_count or c.gpus_per_node:
+        items.append(text("writing.asked.gpus", lang, n=c.gpu_count or c.gpus_per_node))
+    if c.nodes and c.nodes > 1:
+        items.append(text("writing.asked.nodes", lang, n=c.nodes))
+    items += [*places, *(["NVLink"] if c.nvlink else [])]
+    if c.internode:
+        items.append("InfiniBand" if c.internode == "infiniband" else "RDMA")
+    for key, value in (("hour", c.max_price_usd_hour), ("gpu_hour", c.max_price_usd_gpu_hour)):
+        if value is not None:
+            items.append(text(f"writing.asked.{key}", lang, price=usd(value)))
+    if c.min_gpu_memory_gb:
+        items.append(text("writing.asked.memory", lang, gb=f"{c.min_gpu_memory_gb:g}"))
+    if c.spot:
+        items.append(text("writing.spot", lang))
+    return text("writing.join.and", lang).join(items) if len(items) > 1 else ""
 
 
 def unknown_names(reading: Any, results: Any, lang: str) -> list[str]:

@@ -60,6 +60,11 @@ def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
     ):
         values = {"budget": money(c.budget_usd, reading.fx), "cost": money(e.cost_usd, reading.fx)}
         return [text("writing.open.budget.yes", lang, share=f"{e.cost_usd / c.budget_usd:.0%}", **values)]
+    named = bool(c.gpus) and bool(c.gpu_count) and pick.gpu_memory_gb and e and e.memory_gb_per_gpu
+    if reading.question_type == "yes_no" and named and not reading.mentions.fabrics:
+        size = gpus(pick) if pick.nodes == 1 else f"{pick.nodes} × {gpus(pick)}"
+        amounts = {"need": number(e.memory_gb_per_gpu or 0.0), "have": number(pick.gpu_memory_gb or 0.0)}
+        return [text("writing.open.fits", lang, gpus=size, **amounts)]
     asks = reading.question_type == "how_many" or "size_ask" in reading.acts
     if not asks or needs is None or not needs.gpus_min or not needs.min_gpu_memory_gb:
         return []
@@ -190,6 +195,8 @@ def reason(picks: Sequence[Any], lang: str) -> str:
             values = {"other": _short(cheap), "factor": number(ratio), "percent": f"{abs(work):.0%}"}
             key = "cheaper" if work < -SAME else "dearer" if work > SAME else "same"
             return text(f"writing.reason.{first.role}.{key}", lang, **values)
+        if (dear := _dearer(first, others, lang)) is not None:
+            return dear
     if first.role in ("cheapest", "match"):
         other = next((p for p in others if p.total_usd_hour and p.total_usd_hour > first.total_usd_hour), None)
         if other is not None:
@@ -198,6 +205,20 @@ def reason(picks: Sequence[Any], lang: str) -> str:
                 return text("writing.reason.cheapest.times", lang, other=_short(other), factor=number(ratio))
             return text("writing.reason.cheapest.by", lang, other=_short(other), percent=f"{ratio - 1.0:.0%}")
     return text(f"writing.reason.{first.role}", lang)
+
+
+def _dearer(first: Any, others: Sequence[Any], lang: str) -> str | None:
+    """For a first row that no cheaper one stands beside: the next row, quicker or not, and what its work costs more."""
+    for other in sorted((p for p in others if p.total_usd_hour), key=lambda p: p.total_usd_hour):
+        ratio = _speed_ratio(other, first)
+        hourly = other.total_usd_hour / first.total_usd_hour
+        if ratio is None and hourly > 1 + SAME:
+            return text("writing.reason.balanced.hour", lang, other=_short(other), percent=f"{hourly - 1.0:.0%}")
+        if ratio and hourly / ratio > 1 + SAME:
+            values = {"other": _short(other), "factor": number(ratio), "percent": f"{hourly / ratio - 1.0:.0%}"}
+            key = "quicker" if ratio > 1 + SAME else "slower"
+            return text(f"writing.reason.balanced.{key}", lang, **values)
+    return None
 
 
 def _short(pick: Any) -> str:

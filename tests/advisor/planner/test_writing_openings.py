@@ -76,10 +76,10 @@ def test_the_question_is_answered_in_the_first_lines(advisor, question, holds):
 
 
 WRONG = [
-    ("I want two RTX 5090 joined by NVLink to train a 3B, what do I rent?", r"Correction.*RTX 5090 has no NVLink"),
+    ("I want two RTX 5090 joined by NVLink to train a 3B, what do I rent?", r"RTX 5090 has no NVLink"),
     ("L4にNVLinkってありますか？", r"いいえ.*L4にNVLinkはありません"),
     ("Does the A10 have NVLink?", r"\bNo\b.*A10 has no NVLink"),
-    ("Is an A100 with 160 GB enough for LoRA of a 70B?", r"Correction.*40/80 GB"),
+    ("Is one A100 160GB enough for LoRA of a 70B?", r"Correction.*40/80 GB"),
     ("H200 256GBを8枚で70Bを学習したい", r"訂正.*141 GB"),
     ("AWSのp4dのInfiniBandを使って2ノードで学習したい", r"p4d\.24xlargeにInfiniBandはなく"),
     ("Does Azure's NC A100 v4 have InfiniBand?", r"no InfiniBand"),

@@ -112,7 +112,7 @@ FACTS = [
     ("PPO of a 3B on one node, what do I rent?", r"4 models of 3B"),
     ("GRPOで14Bを学習したい", r"14Bのモデルを1つ学習"),
     ("LoRA of a 27B, which GPU?", r"432 GB"),
-    ("Serve a 72B in bf16, 16 users", r"144 GB|145 GB"),
+    ("Serve Qwen2.5 72B in bf16 with vLLM", r"145 GB"),
     ("Pretrain a 3B on 60B tokens", r"6 × 3B parameters × 60B tokens.*MFU"),
     ("SFT of a 14B at 64k tokens, what do I rent?", r"ZeRO do not split a sequence"),
 ]
@@ -131,7 +131,7 @@ def test_a_hopeless_wish_gets_something_within_reach(advisor):
 
 
 def test_a_budget_is_said_to_hold(advisor):
-    answer = advisor.ask("Pretrain a 1B on 20B tokens. Is $3,000 enough?")
+    answer = advisor.ask("Pretrain a 1B on 20B tokens, budget $3,000. Doable?")
     assert re.search(r"Yes, \$3,000 is enough|Within the budget of \$3,000", answer.text)
 
 
