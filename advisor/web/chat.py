@@ -13,7 +13,7 @@ from advisor.errors import AdvisorError
 from advisor.web import assumptions, exports, messages, render
 from advisor.web.feedback import MAX_COMMENT, save_feedback
 from advisor.web.panel import Panel, build_panel, panel_updates
-from advisor.web.session import Session, pack, restored, saved, unpack
+from advisor.web.session import Session, held_or_mine, pack, restored, saved, unpack
 from advisor.web.turns import State, Turns
 from advisor.web.words import Labels, word
 
@@ -24,6 +24,8 @@ SESSION_S = 3 * 3600
 """Seconds that the server remembers an open tab's conversation after its last use; the browser keeps its own copy."""
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 AT_ONCE: dict[str, Any] = {**QUIET, "queue": False}
+MINE = "async (...values) => [...values.slice(0, -1), await window.advisorPage.mine()]"
+"""Sets the last input to what the browser says of its conversation, for a server that may have forgotten it."""
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Chat:
     composer: gr.Textbox
     panel: Panel
     kept: gr.Textbox
+    mine: gr.Textbox
 
 
 def address_of(request: gr.Request | None) -> str:
@@ -54,9 +57,11 @@ class ChatEvents:
     def __init__(self, turns: Turns, settings: Any):
         self.turns, self.settings = turns, settings
 
-    def ask(self, question: str, held: bytes | None, lang: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+    def ask(
+        self, question: str, held: bytes | None, lang: str, mine: str, request: gr.Request
+    ) -> Iterator[tuple[Any, ...]]:
         """Run one turn: chat, session, composer, spoken status."""
-        session = unpack(held)
+        session = held_or_mine(held, mine)
         if not question.strip():
             yield messages.conversation(session, lang), pack(session), gr.update(value=""), ""
             return
@@ -101,18 +106,24 @@ class ChatEvents:
             states = self.turns.run(question or turn.question, fresh, lang, address_of(request))
         yield from self._show(states, lang)
 
-    def retry(self, held: bytes | None, lang: str, event: gr.RetryData, request: gr.Request) -> Iterator[Any]:
+    def retry(
+        self, held: bytes | None, lang: str, mine: str, event: gr.RetryData, request: gr.Request
+    ) -> Iterator[Any]:
         """The retry button under an answer."""
-        yield from self.again(int(event.index), None, unpack(held), lang, request)  # type: ignore[arg-type]
+        yield from self.again(int(event.index), None, held_or_mine(held, mine), lang, request)  # type: ignore[arg-type]
 
-    def edit(self, held: bytes | None, lang: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
+    def edit(self, held: bytes | None, lang: str, mine: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
         """A question edited in place: the conversation goes on from there."""
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
-        yield from self.again(int(index), str(event.value), unpack(held), lang, request)
+        yield from self.again(int(index), str(event.value), held_or_mine(held, mine), lang, request)
 
-    def recompute(self, held: bytes | None, lang: str, request: gr.Request, *values: Any) -> Iterator[Any]:
-        """A changed assumption: the job with the change is worked out again and the chat records what changed."""
-        session = unpack(held)
+    def recompute(self, request: gr.Request, *given: Any) -> Iterator[Any]:
+        """A changed assumption: the job with the change is worked out again and the chat records what changed.
+
+        `given`: the controls' values, then the session, the language and what the browser says of its conversation.
+        """
+        *values, held, lang, mine = given
+        session = held_or_mine(held, mine)
         turn = session.turn_shown()
         answer = turn.answer if turn else None
         changes = assumptions.changed_fields(answer, values) if answer else []
@@ -144,9 +155,9 @@ class ChatEvents:
             return ""
         return json.dumps({"id": session.thread, "title": session.turns[0].question[:80], "session": saved(session)})
 
-    def open(self, payload: str, held: bytes | None, lang: str) -> list[Any]:
+    def open(self, payload: str, held: bytes | None, lang: str, mine: str) -> list[Any]:
         """Something the browser asks for: a kept conversation, a new one, or another turn in the panel."""
-        session = unpack(held)
+        session = held_or_mine(held, mine)
         try:
             wanted = json.loads(payload or "{}")
         except json.JSONDecodeError:
@@ -175,9 +186,9 @@ class ChatEvents:
         fresh = Session()
         return [pack(fresh), *panel_updates(fresh, lang, self.turns.advisor, self.settings, choose_tab=True)]
 
-    def vote(self, held: bytes | None, lang: str, event: gr.LikeData) -> tuple[Any, ...]:
+    def vote(self, held: bytes | None, lang: str, mine: str, event: gr.LikeData) -> tuple[Any, ...]:
         """A thumb under an answer: written down at once; the row for a comment appears."""
-        session = unpack(held)
+        session = held_or_mine(held, mine)
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
         at = messages.turn_at(session, int(index), lang)
         if at < 0 or event.liked == "":
@@ -193,9 +204,9 @@ class ChatEvents:
         url = self.settings.database_url
         return url.get_secret_value() if url else None
 
-    def comment(self, text: str, at: int, held: bytes | None, lang: str) -> Any:
+    def comment(self, text: str, at: int, held: bytes | None, lang: str, mine: str) -> Any:
         """The comment to the last vote."""
-        session = unpack(held)
+        session = held_or_mine(held, mine)
         if text.strip() and 0 <= at < len(session.turns):
             try:
                 save_feedback(self.settings.home, session.turns[at], None, text, self._database())
@@ -204,9 +215,9 @@ class ChatEvents:
                 gr.Warning(render.render("plain", lang, text=str(error)))
         return gr.update(visible=False)
 
-    def export(self, held: bytes | None, lang: str) -> str:
+    def export(self, held: bytes | None, lang: str, mine: str) -> str:
         """The conversation as Markdown."""
-        session = unpack(held)
+        session = held_or_mine(held, mine)
         return exports.conversation_markdown(session, lang)
 
 
@@ -217,6 +228,7 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
     bridge = gr.Textbox(visible="hidden", elem_id="bridge", container=False)
     bridge_button = gr.Button(visible="hidden", elem_id="bridge-button")
     kept = gr.Textbox(visible="hidden", elem_id="kept", container=False)
+    mine = gr.Textbox(visible="hidden", elem_id="mine", container=False)
     exported = gr.Textbox(visible="hidden", elem_id="exported", container=False)
     said = gr.HTML(elem_id="said", elem_classes="sr")
     with gr.Row(elem_id="workspace"):
@@ -279,7 +291,8 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
 
     events = ChatEvents(turns, settings)
     shown = [chatbot, session, composer, said]
-    running: dict[str, Any] = {**QUIET, "concurrency_limit": settings.workers, "concurrency_id": TURN}
+    running: dict[str, Any] = {**QUIET, "concurrency_limit": settings.workers, "concurrency_id": TURN, "js": MINE}
+    here = [session, lang, mine]
     after = [*panel.outputs, kept]
 
     def then_show(dependency: Any) -> None:
@@ -287,45 +300,44 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
             None, [kept], None, js="(kept) => window.advisorPage.keep(kept)", **AT_ONCE
         )
 
-    then_show(composer.submit(events.ask, [composer, session, lang], shown, **running))
-    then_show(chatbot.retry(events.retry, [session, lang], shown, **running))
-    then_show(chatbot.edit(events.edit, [session, lang], shown, **running))
+    then_show(composer.submit(events.ask, [composer, *here], shown, **running))
+    then_show(chatbot.retry(events.retry, here, shown, **running))
+    then_show(chatbot.edit(events.edit, here, shown, **running))
     then_show(
         chatbot.example_select(_example, None, composer, **AT_ONCE).then(
-            events.ask, [composer, session, lang], shown, **running
+            events.ask, [composer, *here], shown, **running
         )
     )
     for field, control in zip(assumptions.FIELDS, panel.fields, strict=True):
         triggers = [control.input] if field.kind in ("choice", "three") else [control.submit, control.blur]
         for trigger in triggers:
-            then_show(
-                trigger(events.recompute, [session, lang, *panel.fields], shown, trigger_mode="always_last", **running)
-            )
+            then_show(trigger(events.recompute, [*panel.fields, *here], shown, trigger_mode="always_last", **running))
     composer.stop(events.stop, [session], None, **AT_ONCE)
     bridge_button.click(
         events.open,
-        [bridge, session, lang],
+        [bridge, *here],
         [chatbot, session, *panel.outputs],
-        js="(_, session, lang) => [window.advisorPage.takeWish(), session, lang]",
+        js="async (_, session, lang) => [window.advisorPage.takeWish(), session, lang, await window.advisorPage.mine()]",
         **QUIET,
     )
     new.click(None, None, None, js="() => window.advisorPage.newChat()", **AT_ONCE)
     share.click(None, [lang], None, js="() => window.advisorPage.share()", **AT_ONCE)
-    export.click(events.export, [session, lang], exported, **AT_ONCE).then(
+    export.click(events.export, here, exported, js=MINE, **AT_ONCE).then(
         None, [exported], None, js="(text) => window.advisorPage.download('conversation.md', text)", **AT_ONCE
     )
     chatbot.clear(events.clear, [session, lang], [session, *panel.outputs], **QUIET).then(
         None, None, None, js="() => window.advisorPage.cleared()", **AT_ONCE
     )
-    chatbot.like(events.vote, [session, lang], [feedback_row, voted, comment], **AT_ONCE)
+    chatbot.like(events.vote, here, [feedback_row, voted, comment], js=MINE, **AT_ONCE)
     gr.on(
         [send.click, comment.submit],
         events.comment,
-        [comment, voted, session, lang],
+        [comment, voted, *here],
         feedback_row,
+        js=MINE,
         **AT_ONCE,
     )
-    return Chat(session, chatbot, composer, panel, kept)
+    return Chat(session, chatbot, composer, panel, kept, mine)
 
 
 def _example(event: gr.SelectData) -> str:

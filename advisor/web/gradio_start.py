@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 HIDDEN = ("mcp", "httpx._main")
@@ -90,7 +90,12 @@ def laid_out_once() -> Iterator[None]:
 
 
 def adopt(app: Any, page: Any) -> None:
-    """Make the mounted application the page's own, so that queued and direct events share one memory of open tabs."""
+    """Make the mounted application the page's own, so that queued and direct events share one memory of open tabs.
+
+    Of each tab only what differs from the page is remembered: a copy of the whole page, a quarter of a megabyte, would serve
+    Gradio's deep links alone, which this page does not have.
+    """
     from gradio.routes import App
 
     page.app = next(route.app for route in app.routes if isinstance(getattr(route, "app", None), App))
+    page.app.state_holder.blocks = SimpleNamespace(default_config=page.default_config, blocks={})

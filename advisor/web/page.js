@@ -160,8 +160,69 @@
     copy(url.toString());
   };
 
-  /* Kept conversations. */
-  const current = { id: "" };
+  /* Kept conversations. Which one a tab is at outlives a reload of it. */
+  const TAB = "advisor.conversation";
+  const current = {
+    get id() {
+      try {
+        return sessionStorage.getItem(TAB) || "";
+      } catch {
+        return this.otherwise || "";
+      }
+    },
+    set id(value) {
+      this.otherwise = value;
+      try {
+        sessionStorage.setItem(TAB, value);
+      } catch {
+        /* A private window keeps it for as long as the page is open. */
+      }
+    },
+  };
+  const isReload = () => {
+    const [entry] = performance.getEntriesByType("navigation");
+    return Boolean(entry) && (entry.type === "reload" || entry.type === "back_forward");
+  };
+  const own = () => conversations().find((item) => item.id === current.id);
+  /* What a reloaded tab goes on with; nothing on a tab opened anew. */
+  const resumed = () => {
+    if (!isReload() && !waited()) current.id = "";
+    const item = own();
+    return item ? item.session : "";
+  };
+  /* The page that is shown while the server starts reloads itself as a new visit, and leaves a note. */
+  const waited = () => {
+    try {
+      const note = sessionStorage.getItem("advisor.reload");
+      sessionStorage.removeItem("advisor.reload");
+      return note === "1";
+    } catch {
+      return false;
+    }
+  };
+  /* This tab's conversation for a server that may have forgotten it: whole where the server's process is another one or the
+     tab was idle for long, else its name. */
+  const IDLE_MS = 10 * 60 * 1000;
+  let process = "";
+  let lastUse = Date.now();
+  const processNow = async () => {
+    try {
+      const root = (window.gradio_config || {}).root || location.origin;
+      const answer = await fetch(`${root}/gradio_api/app_id`, { cache: "no-store" });
+      return answer.ok ? String((await answer.json()).app_id) : "";
+    } catch {
+      return "";
+    }
+  };
+  const mine = async () => {
+    if (!current.id) return "";
+    const before = process;
+    process = await processNow();
+    const isKnown = before && before === process && Date.now() - lastUse < IDLE_MS;
+    lastUse = Date.now();
+    const item = own();
+    return JSON.stringify({ id: current.id, session: isKnown || !item ? "" : item.session });
+  };
   const keep = (text) => {
     if (!text) return;
     let item;
@@ -399,8 +460,9 @@
       followQuestion();
     }).observe(document.body, { childList: true, subtree: true });
     repair();
+    processNow().then((now) => (process = now));
     const asked = new URLSearchParams(location.search).get("q");
-    if (asked && !questions().length) send(asked);
+    if (asked && !current.id && !questions().length) send(asked);
   };
 
   setLang(lang());
@@ -415,6 +477,8 @@
     keep,
     newChat,
     cleared,
+    resumed,
+    mine,
     share,
     download,
     takeWish: () => wish,

@@ -10,7 +10,7 @@ import gradio as gr
 from advisor.web import messages
 from advisor.web.about_tab import build_about
 from advisor.web.api import add_api
-from advisor.web.chat import AT_ONCE, QUIET, Chat, build_chat, example_prompts
+from advisor.web.chat import AT_ONCE, MINE, QUIET, Chat, build_chat, example_prompts
 from advisor.web.diagnose_tab import build_diagnose
 from advisor.web.guide_tab import build_guide
 from advisor.web.metrics import Metrics
@@ -18,7 +18,7 @@ from advisor.web.offers_tab import build_offers
 from advisor.web.operations import Operations
 from advisor.web.panel import panel_updates
 from advisor.web.render import render
-from advisor.web.session import pack, unpack
+from advisor.web.session import Session, held_or_mine, pack, restored, unpack
 from advisor.web.theme import make_theme
 from advisor.web.turns import Turns
 from advisor.web.words import Labels, page_lang, translations, word
@@ -87,8 +87,10 @@ def _connect_language(
     advisor: Any,
     settings: Any,
 ) -> None:
-    def speak(lang: str, held: bytes | None) -> list[Any]:
-        session = unpack(held)
+    def speak(lang: str, held: bytes | None, mine: str) -> list[Any]:
+        return _in_words(lang, held_or_mine(held, mine))
+
+    def _in_words(lang: str, session: Session) -> list[Any]:
         said = list(labels.updates(lang))
         at = labels.components.index(chat.chatbot)
         del said[at]
@@ -107,21 +109,21 @@ def _connect_language(
             *panel_updates(session, lang, advisor, settings),
         ]
 
-    def start(wanted: str, held: bytes | None, request: gr.Request) -> list[Any]:
+    def start(wanted: str, held: bytes | None, copy: str, request: gr.Request) -> list[Any]:
         chosen = wanted if wanted in ("en", "ja") else page_lang(request.headers.get("accept-language"))
-        session = unpack(held)
-        return [chosen, pack(session), *speak(chosen, held)]
+        session = unpack(held) if held else restored(copy or "") or Session()
+        return [chosen, pack(session), *_in_words(chosen, session)]
 
     outputs = [component for component in labels.components if component is not chat.chatbot]
     outputs += [brand, history, chat.chatbot, *chat.panel.outputs]
     page.load(
         start,
-        [lang, chat.session],
+        [lang, chat.session, chat.mine],
         [lang, chat.session, *outputs],
-        js="(_, session) => [window.advisorPage.lang(), session]",
+        js="(_, session) => [window.advisorPage.lang(), session, window.advisorPage.resumed()]",
         **QUIET,
     ).then(None, None, None, js="() => window.advisorPage.ready()", **AT_ONCE)
-    lang.input(speak, [lang, chat.session], outputs, **QUIET)
+    lang.input(speak, [lang, chat.session, chat.mine], outputs, js=MINE, **QUIET)
     lang.change(None, [lang], None, js="(lang) => window.advisorPage.setLang(lang)", **AT_ONCE)
 
 

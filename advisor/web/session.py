@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import zlib
 
@@ -89,3 +90,26 @@ def pack(session: Session) -> bytes:
 def unpack(held: bytes | None) -> Session:
     """The conversation that is held; a new one where nothing is."""
     return Session.model_validate_json(zlib.decompress(held)) if held else Session()
+
+
+def held_or_mine(held: bytes | None, mine: str | None) -> Session:
+    """The conversation that is held; where the server has none, what the browser says that its tab is at.
+
+    `mine` is JSON with the thread's `id` and, where the browser thinks it is needed, its own copy as `session`. With the id
+    alone the thread goes on without its earlier turns on the page. Whoever knows an id may go on with it: it is a secret.
+    """
+    if held:
+        return unpack(held)
+    try:
+        said = json.loads(mine or "{}")
+    except json.JSONDecodeError:
+        return Session()
+    if not isinstance(said, dict):
+        return Session()
+    copy = restored(str(said.get("session") or ""))
+    if copy is not None:
+        return copy
+    try:
+        return Session.model_validate({"thread": said["id"]})
+    except (KeyError, ValidationError):
+        return Session()

@@ -96,11 +96,11 @@ async def visitor(url: str, fns: dict[str, int], turns: int, pause_s: float, see
             question = QUESTIONS[i % len(QUESTIONS)].format(n=7 + i) + f" #{mark}-{i}"
             start = time.perf_counter()
             try:
-                await event(client, session, fns["ask"], [question, None, "en", None])
+                await event(client, session, fns["ask"], [question, None, "en", ""])
             except Exception as error:  # a bench counts failures of any kind
                 seen.errors.append(repr(error)[:200])
             seen.times.append(time.perf_counter() - start)
-        text = (await event(client, session, fns["export"], [None, "en"]))[0]
+        text = (await event(client, session, fns["export"], [None, "en", ""]))[0]
         asked = [line for line in text.splitlines() if line.startswith("> ") and "#" in line]
         if len(asked) != turns or any(f"#{mark}-" not in line for line in asked):
             seen.mixed.append(mark)

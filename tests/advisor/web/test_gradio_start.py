@@ -89,6 +89,19 @@ def test_queued_and_direct_events_share_one_memory_of_open_tabs(tmp_path):
     assert mounted.state_holder.capacity == page.state_session_capacity == 300
 
 
+def test_a_new_tab_is_remembered_without_a_copy_of_the_page(tmp_path):
+    from gradio.routes import App
+
+    settings = Settings(home=tmp_path)
+    app = create_app(FakeAdvisor(settings), settings)
+    mounted = next(route.app for route in app.routes if isinstance(getattr(route, "app", None), App))
+    tab = mounted.state_holder["one"]
+    assert tab.config_values == {} and tab.blocks_config.fns == mounted.get_blocks().fns
+    number, state = next((n, b) for n, b in tab.blocks_config.blocks.items() if b.get_block_name() == "state")
+    tab[number] = b"mine"
+    assert tab[number] == b"mine" and mounted.state_holder["other"][number] == state.value
+
+
 def test_the_advisor_waits_for_the_page():
     import asyncio
 

@@ -1,5 +1,6 @@
 """Pacing, sessions, turns, messages: the chat without a browser."""
 
+import json
 import threading
 import time
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from advisor.web import messages
 from advisor.web.guards import RateLimit, TooManyRequests, check_question
 from advisor.web.metrics import Metrics
 from advisor.web.pacing import Paced
-from advisor.web.session import MAX_TURNS, Session, Turn, restored, saved
+from advisor.web.session import MAX_TURNS, Session, Turn, held_or_mine, pack, restored, saved
 from advisor.web.turns import Turns
 
 
@@ -208,6 +209,26 @@ def test_a_session_survives_the_browsers_storage(turns):
 )
 def test_what_is_no_conversation_is_not_restored(text):
     assert restored(text) is None
+
+
+def test_what_the_server_holds_counts_before_what_the_browser_says(turns):
+    held = run(turns, "7B")[-1].session
+    said = json.dumps({"id": "y" * 22, "session": saved(Session(thread="z" * 22))})
+    assert held_or_mine(pack(held), said) == held
+
+
+def test_a_forgotten_conversation_comes_back_from_the_browser(turns):
+    session = run(turns, "7B")[-1].session
+    back = held_or_mine(None, json.dumps({"id": session.thread, "session": saved(session)}))
+    assert back.thread == session.thread and back.turns[0].question == "7B"
+    back = held_or_mine(None, json.dumps({"id": session.thread, "session": ""}))
+    assert back.thread == session.thread and back.turns == []
+
+
+@pytest.mark.parametrize("said", [None, "", "{", "[]", "3", "{}", '{"id": "../../x"}', '{"id": 3, "session": {}}'])
+def test_what_names_no_conversation_begins_a_new_one(said):
+    fresh = held_or_mine(None, said)
+    assert fresh.turns == [] and len(fresh.thread) >= 20 and fresh.thread != held_or_mine(None, said).thread
 
 
 def test_old_turns_leave_a_long_conversation():
