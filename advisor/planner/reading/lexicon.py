@@ -150,7 +150,8 @@ def _models() -> tuple[dict[str, Model], dict[str, str]]:
     for spec in load_facts().models:
         model = Model(spec.name, spec.family, spec.kind, spec.params_b, spec.active_params_b)
         for alias in (spec.name, *spec.aliases, spec.hf_id or ""):
-            key = squash(normalize(alias.rsplit("/", 1)[-1]))
+            tail = alias.rsplit("/", 1)[-1]
+            key = squash(normalize(tail if re.search(r"[A-Za-z].*\w{2}", tail) else alias))  # "ViT-B/16" is no "16"
             if key:
                 models.setdefault(key, model)
         families.setdefault(squash(normalize(spec.family)), spec.family)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from advisor.planner.reading.lexicon import Lexicon, Model
 from advisor.planner.reading.normalize import squash
@@ -13,8 +14,9 @@ from advisor.planner.reading.result import Quantity
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)*|[\u30a0-\u30ff]+|[\u4e00-\u9fff]+")
 _JOINT = re.compile(r"[\s\-_/:・(]{0,2}")
 _LONGEST = 8
+_MOST_SIZES = 60
 _SIZE = re.compile(
-    r"(?<![a-z0-9.])(?:~|約|およそ)?(\d{1,5}(?:\.\d{1,3})?)\s?-?(b|bn|billion|t|trillion|m|million|億|兆|百万)(?![a-z0-9/])"
+    r"(?<![a-z0-9.])(?:~|約|およそ)?(\d{1,5}(?:\.\d{1,3})?)\s?-?(b|bn|billion|t|trillion|m|million|億|兆|百万|万)(?![a-z0-9/])"
     r"(\s?-?\s?a(\d{1,3}(?:\.\d)?)b(?![a-z0-9]))?"
 )
 _TIMES = re.compile(r"(?<![a-z0-9.])(\d{1,3})x(\d{1,3}(?:\.\d)?)b(?![a-z0-9])")
@@ -22,6 +24,10 @@ _ACTIVE = re.compile(
     r"(?:~|約)?(\d{1,3}(?:\.\d)?)\s?b\s?(?:params? |parameters? )?(?:are |is )?(?:activ\w*|アクティブ)|(?:activ\w+|アクティブ)\S{0,6}[\s:=は]{0,3}(?:params?|parameters?|パラメータ)?[\s:=はが]{0,3}(?:~|約)?(\d{1,3}(?:\.\d)?)\s?b(?![a-z])"
 )
 _DISTILLED = re.compile(r"[\s-]*(?:distill?(?:ed)?|蒸留(?:版)?)?[\s-]*(?:qwen|llama)?[\s-]*")
+_SIZE_AHEAD = re.compile(
+    r"[\s-]?(?:params?|parameters?|パラメーター|パラメータ)?[\s-]?(?:の|級の?|クラスの?)?"
+    r"(?:日本語|和製|日本製|japanese |custom |dense |base |class |multilingual )?"
+)
 _NOT_PARAMS = re.compile(
     r"\s?-?(?:tok(?:en)?s?|トークン|images?|photos?|画像|枚|円|ドル|yen|dollars?|records?|rows?|documents?|docs|件|文書|文字|ページ|/s|ps|it|req\w*|リクエスト|users?|人|samples?|examples?|pages?|cells?|セル|atoms?|原子|メッシュ|点|格子|要素|ドル|context|コンテキスト|steps?|vectors?|chunks?|vat|lines?|行|views?|calls?|api|hours?|時間|prompts?|queries|pairs?|videos?|clips?|frames?)"
 )
@@ -35,6 +41,8 @@ _OF_A_MODEL = re.compile(
     r"|の?[^、。をでがとはにも,.\s\d]{0,14}(?:モデル|llm|ネットワーク|エンコーダ)"
 )
 """What makes a number beside it the size of a model, whatever the model is for ("14B video generation model")."""
+NETWORKS = frozenset({"vision", "encoder", "science", "graph", "tabular", "forecast", "asr", "tts"})
+"""Kinds of models that stay what they are whatever size is named beside them."""
 _UNITS = {
     "b": 1.0,
     "bn": 1.0,
@@ -46,6 +54,7 @@ _UNITS = {
     "億": 0.1,
     "兆": 1e3,
     "百万": 1e-3,
+    "万": 1e-5,
 }
 
 
@@ -98,15 +107,21 @@ def read_models(text: str, lexicon: Lexicon) -> list[ModelMention]:
 
 
 def _beside(text: str, name: ModelMention, size: ModelMention) -> bool:
-    """Whether a size belongs to the name before it ("Llama 3 70B", "R1 distill 32B")."""
+    """Whether a size belongs to the name beside it ("Llama 3 70B", "R1 distill 32B", "300M BERT", "3億パラメータの日本語BERT")."""
     if name.start >= size.end:
-        return False
+        own = re.search(r"\d(?:\.\d)?b(?![a-z])", text[name.start : name.end])
+        return own is None and bool(_SIZE_AHEAD.fullmatch(text, size.end, name.start))
     return size.start < name.end + 4 or bool(_DISTILLED.fullmatch(text, name.end, size.start))
 
 
 def _resized(name: ModelMention, size: ModelMention, lexicon: Lexicon) -> ModelMention:
     """A family with a size beside it: the registered model of both, or the family's name with the stated size."""
     stated = size.params_b or 0.0
+    usual = lexicon.defaults.get(squash(name.name))
+    if name.model is None and usual is not None and usual.kind in NETWORKS:
+        name = replace(name, model=usual, name=usual.name)
+    if name.model is not None and name.model.kind in NETWORKS:
+        return replace(name, params_b=stated or None, end=max(name.end, size.end))
     family = name.model.family if name.model else name.name.title()
     for key in (f"{squash(name.name)}{stated:g}b",):
         if found := lexicon.models.get(key) or lexicon.defaults.get(key):
@@ -161,26 +176,29 @@ def _ordinary(text: str, key: str, start: int, end: int, lexicon: Lexicon) -> bo
     """Whether a name that is also a word stands here as a word: no size beside it and no word about models near it."""
     bare = re.sub(r"v?\d+(?:\.\d+)?$", "", key)
     if key not in lexicon.ordinary.get("model", ()) and bare not in lexicon.ordinary.get("model", ()):
-        return len(key) < 4 and not re.search(r"\d", key) and key not in ("sd", "qwq", "svd")
+        return (
+            len(key) < 4 and not re.search(r"\d", key) and key not in ("sd", "qwq", "svd", "gnn", "vit", "cnn", "xgb")
+        )
     near = text[max(0, start - 24) : end + 24]
     return not (re.match(r"[\s-]?v?\d", text[end : end + 3]) or says("model_words", near))
 
 
 def _sizes(text: str) -> list[ModelMention]:
     found: list[ModelMention] = []
-    for match in _TIMES.finditer(text):
+    for match in islice(_TIMES.finditer(text), _MOST_SIZES):
         total = round(int(match.group(1)) * float(match.group(2)), 2)
         found.append(ModelMention(None, match.group(0), total, None, match.start(), match.end()))
     active = [(m.start(), m.end()) for m in _ACTIVE.finditer(text)]
-    for match in _SIZE.finditer(text):
+    products = tuple(found)
+    for match in islice(_SIZE.finditer(text), _MOST_SIZES):
         unit = match.group(2)
-        if any(m.start < match.end() and match.start() < m.end for m in found):
+        if any(m.start < match.end() and match.start() < m.end for m in products):
             continue
         if _NOT_PARAMS.match(text, match.end()) and not _names_a_model(text, match):
             continue
         if any(a < match.end() and match.start() < b for a, b in active):
             continue
-        if unit in ("億", "兆", "百万", "m", "million", "t", "trillion") and not _says_params(text, match):
+        if unit in ("億", "兆", "百万", "万", "m", "million", "t", "trillion") and not _says_params(text, match):
             continue
         value = float(match.group(1)) * _UNITS[unit]
         if not 0.001 <= value <= 200_000 or text[max(0, match.start() - 1) : match.start()] in ("$", "¥"):

@@ -102,12 +102,18 @@ def home_only(text: str) -> bool:
     return says("home_only", text)
 
 
-def place_fields(text: str, lexicon: Lexicon, lang: str, old: Constraints | None = None) -> dict[str, tuple[str, ...]]:
+def place_fields(
+    text: str,
+    lexicon: Lexicon,
+    lang: str,
+    old: Constraints | None = None,
+    mentions: list[PlaceMention] | None = None,
+) -> dict[str, tuple[str, ...]]:
     """`regions`, `countries`, `not_countries` that the turn sets; fields it does not speak of are absent.
 
     A country of `old.not_countries` that is allowed again leaves them; a place no longer demanded sets the places free.
     """
-    mentions = read_places(text, lexicon)
+    mentions = read_places(text, lexicon) if mentions is None else mentions
     banned = old.not_countries if old else ()
     back = {m.place.code for m in mentions if m.role == "allowed"} & set(banned)
     wanted = [m.place for m in mentions if m.role == "wanted" or (m.role == "allowed" and m.place.code not in back)]

@@ -142,7 +142,8 @@ def _read(
         norm, rate_in_use(lexicon.rate, before), counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before)
     )
     old = before.constraints if before else None
-    places = place_fields(norm, lexicon, lang, old)
+    named_places = read_places(norm, lexicon)
+    places = place_fields(norm, lexicon, lang, old, named_places)
     of_providers = provider_fields(
         [*providers, *group_mentions(norm, lexicon)], old, soft=says("soft_provider", norm) and before is None
     )
@@ -257,7 +258,7 @@ def _read(
         gpus=gpus,
         providers=tuple(dict.fromkeys(p.provider for p in providers)),
         models=tuple(dict.fromkeys(m.name for m in models)),
-        places=tuple(dict.fromkeys(p.place.code for p in read_places(norm, lexicon))),
+        places=tuple(dict.fromkeys(p.place.code for p in named_places)),
         instance_types=known_types,
         fabrics=fabrics,
         engines=engines,
