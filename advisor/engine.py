@@ -123,11 +123,14 @@ class Engine:
                 self._kept.popitem(last=False)
         return found
 
-    def diagnose(self, texts: Mapping[str, str], lang: Lang, instance_type: str | None = None) -> Diagnosis:
-        """Read pasted outputs of a rented machine."""
+    def diagnose(
+        self, texts: Mapping[str, str], lang: Lang, instance_type: str | None = None, gpu: str | None = None
+    ) -> Diagnosis:
+        """Read pasted outputs of a rented machine; `gpu` is the promised card and board where the text names none."""
         from advisor.reasoning.diagnose import diagnose
 
-        return diagnose(texts, lang=lang, instance_type=instance_type, offers_lookup=self.offers.by_instance_type)
+        lookup = self.offers.by_instance_type
+        return diagnose(texts, lang=lang, instance_type=instance_type, offers_lookup=lookup, gpu=gpu)
 
     def verify(self, instance_type: str, lang: Lang) -> VerifyPlan:
         """The commands for the first five minutes on an instance type."""

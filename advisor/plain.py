@@ -76,7 +76,7 @@ def diagnosis_text(diagnosis: Any, picture: str) -> str:
     """What was read, the topology, and each problem with its evidence and what to do."""
     lines = [diagnosis.summary, "", picture] if picture else [diagnosis.summary]
     for p in diagnosis.problems:
-        lines.append(f"\n[{p.severity}] {p.code}\n  {p.evidence.file}:{p.evidence.line}: {p.evidence.text}")
+        lines.append(f"\n[{p.severity}] {p.code}: {p.title}\n  {p.evidence.file}:{p.evidence.line}: {p.evidence.text}")
         lines.append(f"  {p.explanation}\n  → {p.action}")
     return "\n".join(lines)
 

@@ -66,6 +66,7 @@ class DiagnoseArgs(_Args):
 
     text: str = Field(description="Pasted output of nvidia-smi, NCCL, ibstat and the like.")
     instance_type: str | None = Field(default=None, description="What was rented, where it is known.")
+    gpu: str | None = Field(default=None, description="The promised card and board, such as A100-SXM.")
     lang: Lang = "en"
 
 
@@ -121,8 +122,10 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         rows = link_facts(engine.offers, engine.facts, names)
         return json.dumps(rows, ensure_ascii=False), rows
 
-    def diagnose(text: str, instance_type: str | None = None, lang: Lang = "en") -> tuple[str, dict[str, Any]]:
-        result = engine.diagnose({"pasted text": text}, lang, instance_type)
+    def diagnose(
+        text: str, instance_type: str | None = None, gpu: str | None = None, lang: Lang = "en"
+    ) -> tuple[str, dict[str, Any]]:
+        result = engine.diagnose({"pasted text": text}, lang, instance_type, gpu)
         dumped = result.model_dump(mode="json")
         return json.dumps(
             {k: dumped[k] for k in ("nvlink", "transport", "gpudirect", "problems")}, ensure_ascii=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,19 @@ EXPLAIN_K = 20
 LISTED = 400
 MAX_SIZED = 4
 MAX_NAMES = 8
+SXM_BOARD = re.compile(r"\b(?:SXM\d?|HGX|DGX)\b", re.IGNORECASE)
 ABOUT_THE_JOB = frozenset({"why", "follow_up", "summarize", "count_scaling_question", "more_detail", "edited"})
+
+
+def promised_board(reading: Reading) -> str | None:
+    """The one card that the question names beside pasted output, with its board where that is said ("A100-SXM")."""
+    named = {mention.gpu: mention.variant for mention in reading.mentions.gpus if mention.gpu and mention.known}
+    if len(named) != 1:
+        return None
+    gpu, variant = next(iter(named.items()))
+    variant = variant or next(iter(reading.constraints.gpu_variants), None)
+    variant = variant or ("SXM" if SXM_BOARD.search(reading.text) else None)
+    return f"{gpu}-{variant}" if variant else gpu
 
 
 def next_calls(reading: Reading) -> list[Call]:
@@ -26,7 +39,10 @@ def next_calls(reading: Reading) -> list[Call]:
     calls: list[Call] = []
     if reading.pasted:
         instance = next(iter(reading.mentions.instance_types), None)
-        calls.append(("diagnose", {"text": reading.pasted, "instance_type": instance, "lang": reading.answer_lang}))
+        args = {"text": reading.pasted, "instance_type": instance, "lang": reading.answer_lang}
+        if board := promised_board(reading):
+            args["gpu"] = board
+        calls.append(("diagnose", args))
     if reading.intent in ("refuse", "clarify"):
         return calls
     if reading.intent in ("picks", "no_match", "infeasible"):

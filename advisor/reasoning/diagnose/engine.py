@@ -12,7 +12,7 @@ from . import bandwidth, lines, picture, sold, tables, verdict
 from .dispatch import Dispatcher
 from .facts import Reading
 from .lines import Place
-from .model import Diagnosis, Lang, Problem, Severity
+from .model import Diagnosis, Evidence, Lang, Problem, Severity
 from .rules import RULES, Finding
 from .rules.network import uses_rdma
 
@@ -47,20 +47,27 @@ def diagnose(
     lang: Lang = "en",
     instance_type: str | None = None,
     offers_lookup: Callable[[str], Any] | None = None,
+    gpu: str | None = None,
 ) -> Diagnosis:
     """Say what pasted outputs show about the links of a machine.
 
     `texts`: name → text, or (name, lines) pairs for large files. `instance_type`: what was ordered; without it a name
     that stands in the text is taken. `offers_lookup`: instance type → its row (an object or mapping with the link fields
-    of an offer) or None. Never raises on odd text. Evidence is verbatim: store only `Diagnosis.masked()`.
+    of an offer) or None. `gpu`: the card and board that was promised ("A100-SXM"), for text that names none. Never raises
+    on odd text. Evidence is verbatim: store only `Diagnosis.masked()`.
     """
     reading = read(texts)
+    promised_only = bool(gpu) and not reading.gpu_names
+    if gpu and promised_only:
+        reading.gpu_names[gpu] = Evidence(file="", line=0, text=gpu)
     found = verdict.judge(reading)
     promise = sold.compare(reading, found, instance_type, offers_lookup, lang)
     measured = bandwidth.judge_rows(reading, found, lang)
     findings = [finding for rule in RULES for finding in rule(reading, found)]
     findings += bandwidth.findings(reading, found, lang)
     findings += sold.findings(promise, reading)
+    if promised_only:
+        reading.gpu_names.clear()
     problems = sorted((_problem(f, lang) for f in findings if f.evidence.text), key=lambda p: _ORDER[p.severity])
     return Diagnosis(
         lang=lang,
@@ -101,6 +108,7 @@ def _problem(finding: Finding, lang: Lang) -> Problem:
 def _summary(reading: Reading, found: verdict.Verdict, problems: list[Problem], lang: Lang) -> str:
     if not reading.kinds and not problems:
         return say("diagnose.summary.nothing", lang)
+    real = [p for p in problems if p.severity != "info"]
     parts = [
         say(f"diagnose.summary.nvlink.{found.nvlink}", lang),
         say(f"diagnose.summary.transport.{found.transport}", lang),
@@ -113,10 +121,10 @@ def _summary(reading: Reading, found: verdict.Verdict, problems: list[Problem], 
     mesh = picture.direct_mesh_links(reading)
     if mesh:
         parts.append(say("diagnose.summary.direct_mesh", lang, links=mesh))
-    real = [p for p in problems if p.severity != "info"]
     if real:
         titles = ("、" if lang == "ja" else "; ").join(dict.fromkeys(p.title for p in real))
-        parts.append(say("diagnose.summary.problems", lang, count=len(real), titles=titles))
+        parts.insert(0, say("diagnose.summary.problems", lang, count=len(real), titles=titles))
+        parts = [part for part in parts if part.rstrip("。.") not in {p.title.rstrip("。.") for p in real}]
     else:
         parts.append(say("diagnose.summary.clean", lang))
     return ("" if lang == "ja" else " ").join(parts)
