@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from advisor.answer import Lang
-from advisor.errors import AdvisorError
-from advisor.reasoning.diagnose import topology_svg
+from advisor.errors import AdvisorError, BadRequest
+from advisor.reasoning.diagnose import file_lines, topology_svg
 from advisor.web import render
 from advisor.web.pictures import safe_svg
 from advisor.web.words import Labels, word
@@ -19,22 +20,51 @@ if TYPE_CHECKING:
     from advisor.reasoning.diagnose import Diagnosis, VerifyPlan
 
 MAX_PASTE = 2_000_000
-"""Characters read in one go; NCCL logs of large jobs stay under it."""
+"""Characters of pasted text; a browser grows slow beyond. Larger logs come as files."""
+UPLOAD_MB = 64
+"""Largest file taken, packed or not: NCCL logs of large jobs reach 50 MB."""
+MAX_READ = 200_000_000
+"""Characters read of all files together once they are unpacked, so that a small packed file cannot hold the server for minutes."""
 MAX_FILES = 20
 
 
-def read_texts(pasted: str, paths: list[str] | None, lang: str) -> dict[str, str]:
-    """File name → text of what was pasted and uploaded; bytes that are no text are replaced, names are made unique."""
-    texts: dict[str, str] = {}
-    if pasted and pasted.strip():
-        texts[word("diagnose.pasted", lang)] = pasted[:MAX_PASTE]
-    for path in (paths or [])[:MAX_FILES]:
-        name = Path(path).name
-        while name in texts:
-            name += "'"
-        with Path(path).open("rb") as file:
-            texts[name] = file.read(MAX_PASTE).decode("utf-8", errors="replace")
-    return texts
+class Texts:
+    """What was pasted and uploaded, as (name, lines), read as it is asked for; names are made unique.
+
+    `is_cut` says afterwards whether some of it was left out because it was too much.
+    """
+
+    def __init__(self, pasted: str, paths: list[str] | None, lang: str):
+        self._pasted, self._paths, self._lang = pasted or "", (paths or [])[:MAX_FILES], lang
+        self.is_cut = len(self._pasted) > MAX_PASTE or len(paths or []) > MAX_FILES
+        self._left = MAX_READ
+
+    def __bool__(self) -> bool:
+        return bool(self._pasted.strip() or self._paths)
+
+    def __iter__(self) -> Iterator[tuple[str, Iterable[str]]]:
+        names: set[str] = set()
+        if self._pasted.strip():
+            name = word("diagnose.pasted", self._lang)
+            names.add(name)
+            yield name, self._pasted[:MAX_PASTE].splitlines()
+        for path in self._paths:
+            name = Path(path).name
+            while name in names:
+                name += "'"
+            names.add(name)
+            yield name, self._lines(path, name)
+
+    def _lines(self, path: str, name: str) -> Iterator[str]:
+        try:
+            for line in file_lines(path):
+                self._left -= len(line) + 1
+                if self._left < 0:
+                    self.is_cut = True
+                    return
+                yield line
+        except BadRequest as error:  # where the server keeps an upload is nobody's business
+            raise BadRequest(str(error).replace(path, name)) from None
 
 
 def diagnosis_html(diagnosis: Diagnosis, lang: str) -> str:
@@ -50,12 +80,14 @@ def verify_html(plan: VerifyPlan, lang: str) -> str:
 
 def diagnose(advisor: Any, pasted: str, paths: list[str] | None, instance_type: str, lang: Lang) -> str:
     """What the tab shows for an input: a diagnosis, or what to check on the named type; the empty state for neither."""
-    texts = read_texts(pasted, paths, lang)
+    texts = Texts(pasted, paths, lang)
     kind = instance_type.strip()[:200]
     if not texts and not kind:
         return render.render("empty", lang, kind="diagnose")
     try:
         shown = diagnosis_html(advisor.diagnose(texts, lang, kind or None), lang) if texts else ""
+        if texts.is_cut:
+            shown = render.render("notice", lang, text=word("diagnose.cut", lang)) + shown
         return shown + (verify_html(advisor.engine.verify(kind, lang), lang) if kind else "")
     except (AdvisorError, KnowledgeError) as error:
         return render.render("notice", lang, text=str(error))

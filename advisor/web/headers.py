@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 POLICY = "; ".join(
@@ -37,10 +39,13 @@ class _TooLarge(Exception):
 
 
 class SafeHeaders:
-    """Adds the headers to every response and refuses bodies larger than `max_body` bytes (413), announced or not."""
+    """Adds the headers to every response and refuses bodies larger than `max_body` bytes (413), announced or not.
 
-    def __init__(self, app: Any, max_body: int):
-        self.app, self.max_body = app, max_body
+    `larger`: path → its own limit, for files.
+    """
+
+    def __init__(self, app: Any, max_body: int, larger: Mapping[str, int] = MappingProxyType({})):
+        self.app, self.max_body, self.larger = app, max_body, larger
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One ASGI connection."""
@@ -48,6 +53,7 @@ class SafeHeaders:
             await self.app(scope, receive, send)
             return
         started = False
+        limit = self.larger.get(scope.get("path", "").rstrip("/"), self.max_body)
 
         async def safe_send(message: Any) -> None:
             nonlocal started
@@ -58,8 +64,8 @@ class SafeHeaders:
             await send(message)
 
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self.max_body:
-            await self._refuse(safe_send)
+        if length.isdigit() and int(length) > limit:
+            await self._refuse(safe_send, limit)
             return
         read = 0
 
@@ -67,7 +73,7 @@ class SafeHeaders:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self.max_body:
+            if read > limit:
                 raise _TooLarge
             return message
 
@@ -75,8 +81,8 @@ class SafeHeaders:
             await self.app(scope, counted_receive, safe_send)
         except _TooLarge:
             if not started:
-                await self._refuse(safe_send)
+                await self._refuse(safe_send, limit)
 
-    async def _refuse(self, send: Any) -> None:
+    async def _refuse(self, send: Any, limit: int) -> None:
         await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain")]})
-        await send({"type": "http.response.body", "body": f"At most {self.max_body} bytes.".encode()})
+        await send({"type": "http.response.body", "body": f"At most {limit} bytes.".encode()})

@@ -11,7 +11,7 @@ from advisor.web import messages
 from advisor.web.about_tab import build_about
 from advisor.web.api import add_api
 from advisor.web.chat import AT_ONCE, MINE, QUIET, Chat, build_chat, example_prompts
-from advisor.web.diagnose_tab import build_diagnose
+from advisor.web.diagnose_tab import UPLOAD_MB, build_diagnose
 from advisor.web.guide_tab import build_guide
 from advisor.web.metrics import Metrics
 from advisor.web.offers_tab import build_offers
@@ -141,5 +141,5 @@ def page_options() -> dict[str, Any]:
         "pwa": False,
         "enable_monitoring": False,
         "show_error": True,
-        "max_file_size": "4mb",
+        "max_file_size": f"{UPLOAD_MB}mb",
     }

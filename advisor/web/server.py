@@ -55,6 +55,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         from fastapi import FastAPI
         from fastapi.responses import JSONResponse, Response
 
+        from advisor.web.diagnose_tab import MAX_FILES, UPLOAD_MB
         from advisor.web.metrics import CONTENT_TYPE, Metrics
         from advisor.web.page import build_page, page_options
         from advisor.web.turns import Turns
@@ -96,7 +97,9 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         **page_options(),
     )
     adopt(app, page)
-    app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars))
+    # A form with several files is larger than each of them.
+    uploads = {"/gradio_api/upload": MAX_FILES * UPLOAD_MB * 1_000_000}
+    app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars), larger=uploads)
     return app
 
 

@@ -7,7 +7,7 @@ Readers (one a kind of output) note what stands there, rules (one a problem code
 from __future__ import annotations
 
 from .engine import diagnose
-from .files import run_files
+from .files import file_lines, run_files
 from .mask import mask_secrets
 from .model import Diagnosis, Evidence, Problem, Topology
 from .picture import topology_svg, topology_text
@@ -21,6 +21,7 @@ __all__ = [
     "Topology",
     "VerifyPlan",
     "diagnose",
+    "file_lines",
     "looks_like_diagnostic",
     "mask_secrets",
     "run_files",

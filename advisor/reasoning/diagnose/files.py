@@ -53,6 +53,11 @@ def run_files(
     )
 
 
+def file_lines(path: str | Path) -> Iterator[str]:
+    """The lines of one file, decoded and unpacked as `run_files` does it; read as they are asked for."""
+    return _lines(str(path), None)
+
+
 def _lines(name: str, stdin: IO[bytes] | None) -> Iterator[str]:
     if name == "-":
         yield from _decoded(stdin or sys.stdin.buffer)

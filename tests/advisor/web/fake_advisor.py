@@ -310,8 +310,10 @@ class FakeAdvisor:
 
         return SimpleNamespace(estimate=estimate, verify=verify)
 
-    def diagnose(self, texts: dict[str, str], lang: str, instance_type: str | None = None) -> Diagnosis:
-        name, text = next(iter(texts.items()))
+    def diagnose(self, texts: Any, lang: str, instance_type: str | None = None) -> Diagnosis:
+        pairs = texts.items() if isinstance(texts, dict) else texts
+        read = {name: given if isinstance(given, str) else "\n".join(given) for name, given in pairs}
+        name, text = next(iter(read.items()))
         problem = Problem(
             code="NVLINK_MISSING",
             severity="warning",

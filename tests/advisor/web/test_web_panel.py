@@ -1,8 +1,10 @@
 """What the panel shows: assumptions, charts, cards, tables, sources, exports."""
 
 import csv
+import gzip
 import io
 import json
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -12,9 +14,10 @@ from hypothesis import strategies as st
 
 from advisor.answer import Citation, Constraints, Workload
 from advisor.errors import BadRequest
-from advisor.web import assumptions, charts, exports, guide, guide_tab, offers_tab, render
+from advisor.reasoning.diagnose import diagnose as engine_diagnose
+from advisor.web import assumptions, charts, diagnose_tab, exports, guide, guide_tab, offers_tab, render
 from advisor.web.assumptions import FIELDS
-from advisor.web.diagnose_tab import diagnose, read_texts
+from advisor.web.diagnose_tab import Texts, diagnose
 from advisor.web.session import Session, Turn
 from knowledge.offers import OfferFilter
 
@@ -301,14 +304,44 @@ def test_suggestions_come_from_the_table():
     assert found["gpu"] == ["A100", "H100", "H200", "L40S"] and "unknown" not in found["fabric"]
 
 
-def test_read_texts_takes_pasted_text_and_files(tmp_path):
-    first, second = tmp_path / "a" / "log.txt", tmp_path / "b" / "log.txt"
-    for path, content in ((first, b"one"), (second, b"\xff\xfetwo")):
+def read_all(texts):
+    return {name: "\n".join(lines) for name, lines in texts}
+
+
+def test_texts_are_what_was_pasted_and_the_files_whatever_their_encoding(tmp_path):
+    contents = (b"one", "二".encode("utf-16"), gzip.compress(b"three"), b"\xfffour")
+    paths = [tmp_path / str(i) / "log.txt" for i in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
         path.parent.mkdir()
         path.write_bytes(content)
-    texts = read_texts("pasted text", [str(first), str(second)], "en")
-    assert texts["pasted"] == "pasted text" and texts["log.txt"] == "one" and texts["log.txt'"].endswith("two")
-    assert read_texts("  ", None, "en") == {}
+    texts = Texts("pasted\ntext", [str(path) for path in paths], "en")
+    assert texts and read_all(texts) == {
+        "pasted": "pasted\ntext", "log.txt": "one", "log.txt'": "二", "log.txt''": "three", "log.txt'''": "�four",
+    }  # fmt: skip
+    assert not texts.is_cut and not Texts("  ", None, "en")
+
+
+def test_too_much_text_is_cut_and_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(diagnose_tab, "MAX_READ", 50)
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"line of text\n" * 1_000_000))
+    texts = Texts("", [str(path), str(path)], "en")
+    assert sum(len(text) for text in read_all(texts).values()) <= 50 and texts.is_cut
+
+    class Reads(FakeAdvisor):
+        def diagnose(self, texts, lang, instance_type=None):
+            return super().diagnose(read_all(texts), lang, instance_type)
+
+    assert "first part" in diagnose(Reads(None), "", [str(path)], "", "en")
+    assert "first part" not in diagnose(Reads(None), "short", None, "", "en")
+
+
+def test_a_file_that_cannot_be_unpacked_is_said_in_words(tmp_path):
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"line\n" * 1000)[:40])
+    real = SimpleNamespace(diagnose=lambda texts, lang, kind: engine_diagnose(texts, lang=lang))
+    html = diagnose(real, "", [str(path)], "", "en")
+    assert "log.gz: cannot be read" in html and str(tmp_path) not in html
 
 
 def test_diagnose_shows_problem_picture_and_checks():
