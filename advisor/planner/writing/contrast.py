@@ -75,9 +75,9 @@ def _job(recommendation: Any, lang: str) -> str:
     plan = pick.estimate.parallelism if pick.estimate else ""
     kind = text(f"writing.kind.{w.kind}", lang)
     size = gpus(pick) if pick.nodes == 1 else f"{pick.nodes} × ({gpus(pick)})"
-    return text(
-        "writing.change.job", lang, kind=kind, gpus=size, plan=f", {plan}" if plan and pick.total_gpus > 1 else ""
-    )
+    form = "split" if pick.total_gpus > 1 and plan else "job"
+    plans = {"plan": plan} if form == "split" else {}
+    return text(f"writing.change.{form}", lang, kind=kind, gpus=size, **plans)
 
 
 def _same(old: Any, new: Any) -> bool:
