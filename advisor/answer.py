@@ -71,6 +71,8 @@ class Workload(Frozen):
     independent_jobs: int | None = None
     rlhf_method: Literal["ppo", "dpo", "grpo"] | None = None
     """How many models stand in memory: PPO trains two and holds two, GRPO trains one and holds two, DPO one and one."""
+    fp64: bool | None = None
+    """The code computes in double precision."""
     memory_gb: float | None = None
     """GPU memory that the user says one job or scene needs."""
     priority: Literal["latency", "throughput", "cost"] | None = None

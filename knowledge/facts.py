@@ -15,7 +15,21 @@ from pydantic import BaseModel, ConfigDict
 DATA = Path(__file__).parent / "data"
 PeerLink = Literal["nvlink", "xgmi", "ethernet", "ici", "neuronlink", "none"]
 ModelKind = Literal[
-    "dense_lm", "moe_lm", "vlm", "embedding", "reranker", "diffusion_image", "diffusion_video", "asr", "tts"
+    "dense_lm",
+    "moe_lm",
+    "vlm",
+    "embedding",
+    "reranker",
+    "diffusion_image",
+    "diffusion_video",
+    "asr",
+    "tts",
+    "vision",
+    "encoder",
+    "science",
+    "graph",
+    "tabular",
+    "forecast",
 ]
 Attention = Literal["mha", "mqa", "gqa", "mla", "hybrid", "unknown"]
 
@@ -37,6 +51,8 @@ class GpuSpec(BaseModel):
     fp8_dense_tflops: float | None = None
     fp4_dense_tflops: float | None = None
     fp32_tflops: float | None = None
+    fp64_tflops: float | None = None
+    """Double precision of the ordinary units, not of matrix units."""
     nvlink_generation: str | None = None
     nvlink_gb_s: float | None = None
     peer_link: PeerLink = "none"
@@ -106,6 +122,27 @@ class NativePrecision(BaseModel):
     source: str
     as_of: str
     confidence: Literal["high", "medium", "low"]
+
+
+class ModelMemory(BaseModel):
+    """Memory of one card for a kind of model that no layer shape describes: so much, and so much more a billion parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    kind: ModelKind
+    train_gb: float
+    train_gb_per_b: float
+    run_gb: float
+    run_gb_per_b: float
+    chosen_on: str
+    source: str
+    as_of: str
+    confidence: Literal["high", "medium", "low"]
+
+    def need_gb(self, params_b: float | None, *, trains: bool) -> float:
+        """GB at a usual batch; a model of unknown size counts as a small one."""
+        base, per = (self.train_gb, self.train_gb_per_b) if trains else (self.run_gb, self.run_gb_per_b)
+        return base + per * (params_b or 0.0)
 
 
 class Constant(BaseModel):
@@ -206,12 +243,14 @@ class Facts:
         fabrics: Iterable[FabricSpec],
         constants: Iterable[Constant],
         native: Iterable[NativePrecision] = (),
+        memory: Iterable[ModelMemory] = (),
     ) -> None:
         self.gpus = tuple(gpus)
         self.models = tuple(models)
         self.fabrics = {row.fabric: row for row in fabrics}
         self.constants = {row.name: row for row in constants}
         self._native = {_key(row.model): row for row in native}
+        self.model_memory: dict[str, ModelMemory] = {row.kind: row for row in memory}
         self.values: dict[str, float] = {name: row.value for name, row in self.constants.items()}
         self._by_gpu: dict[str, list[GpuSpec]] = {}
         for spec in self.gpus:
@@ -363,4 +402,5 @@ def load_facts() -> Facts:
         fabrics=(FabricSpec.model_validate(_present(row)) for row in _rows("fabrics.csv")),
         constants=(Constant.model_validate(_present(row)) for row in _rows("constants.csv")),
         native=(NativePrecision.model_validate(_present(row)) for row in _rows("native_precision.csv")),
+        memory=(ModelMemory.model_validate(_present(row)) for row in _rows("model_memory.csv")),
     )

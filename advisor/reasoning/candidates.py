@@ -273,7 +273,8 @@ def node_counts(offer: Offer, constraints: Constraints, sizing: Sizing) -> Seque
         need = round(c.gpu_count / per)
         if c.nodes and need != c.nodes:
             return ()
-        single = need == 1 or can_cluster(offer) or sizing.mode != "train"
+        alone = sizing.mode != "train" and not sizing.joint
+        single = need == 1 or can_cluster(offer) or alone
         counts = (need,) if single else ()
     price, memory = offer.price_usd_hour or 0.0, offer.gpu_memory_gb or 0.0
     return [

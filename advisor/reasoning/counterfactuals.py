@@ -94,6 +94,8 @@ def stated_reference(task: Task, like: Candidate) -> Candidate | None:
 def link_worth(task: Task, candidates: Sequence[Candidate]) -> Links:
     """What NVLink and RDMA are worth to the job on the reference machine; nothing for one-GPU and independent work."""
     sizing = task.sizing
+    if sizing.joint:
+        return Links()
     if sizing.mode == "memory" or (sizing.workload.independent_jobs or 0) > 1:
         return Links(independent=True)
     if all(c.gpus <= 1 for c in candidates):

@@ -90,6 +90,8 @@ def with_links(
         linked = [c for c in pool if c.offer.gpu_count <= 1 or c.offer.nvlink == "yes"]
         if any(c.offer.gpu_count > 1 for c in linked) or (linked and wanted != "yes"):
             pool = linked
+    if sizing.joint:
+        pool = [c for c in pool if c.nodes == 1 or c.offer.internode_rdma == "yes"] or pool
     if sizing.mode == "train":
         rdma = [c for c in pool if c.nodes == 1 or c.offer.internode_rdma == "yes"]
         if rdma or verdict(links.rdma) == "yes":

@@ -17,12 +17,13 @@ from advisor.reasoning.candidates import (
 )
 from advisor.reasoning.counterfactuals import Links, link_worth
 from advisor.reasoning.job import Plan
+from advisor.reasoning.joint import joined, nvlink_of, with_fp64
 from advisor.reasoning.memory import train_memory
 from advisor.reasoning.recommendation import Recommendation
 from advisor.reasoning.search import Found, Group, floor_gb, group_offers, price_key, search, wanted_of
 from advisor.reasoning.series import chart_series
 from advisor.reasoning.verdicts import verdict
-from advisor.reasoning.workload import Sizing, complete, leaner
+from advisor.reasoning.workload import Sizing, complete, frugal, leaner
 from knowledge.facts import Facts
 from knowledge.offer_model import Offer
 
@@ -71,10 +72,10 @@ def recommend(
     or amount that cannot be.
     """
     check(workload, constraints)
-    sizing = complete(workload, facts)
+    sizing = joined(complete(frugal(workload, constraints, facts), facts), constraints)
     task = Task(sizing, wanted_of(workload), facts)
     assumptions = wording.assumptions(sizing, lang)
-    groups = group_offers(offers, constraints, facts)
+    groups = with_fp64(group_offers(offers, constraints, facts), sizing, constraints)
     if not groups:
         return Recommendation(outcome="no_match", workload=sizing.workload, assumptions=assumptions)
     found = search(task, groups, constraints)
@@ -142,6 +143,15 @@ def _needs(
     each = least_gb(sizing, fewest, facts)
     total = each * max(1.0, fewest.gpus)
     shown = shown or [fewest]
+    if sizing.joint:
+        return Needs(
+            total_gpu_memory_gb=round(total, 1),
+            min_gpu_memory_gb=round(each, 1),
+            gpus_min=max(1, round(fewest.gpus)),
+            nvlink=nvlink_of(sizing) if shown and shown[0].offer.gpu_count > 1 else "no",
+            internode_rdma="yes" if any(c.nodes > 1 for c in shown) else "no",
+            reasons=wording.reasons(sizing, links, shown, lang),
+        )
     nvlink = None if all(c.gpus <= 1 for c in shown) else links.nvlink
     rdma_slow = links.rdma if any(c.nodes > 1 for c in shown) else None
     return Needs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from advisor.answer import Constraints, Estimate, Lang, Pick, Range
 from advisor.reasoning.candidates import Candidate
 from advisor.reasoning.counterfactuals import Links
+from advisor.reasoning.joint import strong_fp64
 from advisor.reasoning.picking import HOURS_A_MONTH, Role, by_application, hours_a_month, rental_hours
 from advisor.reasoning.wording import plan_words, say, span
 from advisor.reasoning.workload import Sizing
@@ -54,7 +55,9 @@ def pick(
         price_usd_gpu_hour=o.price_usd_gpu_hour,
         currency=o.currency,
         price_original_hour=o.price_original_hour,
-        price_original_gpu_hour=None if o.price_original_hour is None else round(o.price_original_hour / o.gpu_count, 2),
+        price_original_gpu_hour=None
+        if o.price_original_hour is None
+        else round(o.price_original_hour / o.gpu_count, 2),
         total_original_hour=None if o.price_original_hour is None else o.price_original_hour * candidate.nodes,
         price_note=o.price_note,
         as_of=o.as_of,
@@ -121,19 +124,12 @@ def why(
     return tuple(lines)
 
 
-FP64_SHARE = {"Turing": 1 / 32, "Ampere": 1 / 64, "Ada": 1 / 64, "Blackwell": 1 / 64}
-"""FP64 over FP32 rate of the generations' cards for graphics (NVIDIA architecture white papers)."""
-FULL_FP64 = frozenset({"A100", "A800", "A30", "B100", "B200", "GB200"})
-"""Cards of those generations that have FP64 units for computing."""
-
-
 def slow_fp64(candidate: Candidate) -> float | None:
     """TFLOPS in double precision of a card that is slow at it; None for other cards and where no rate is known."""
     gpu = candidate.gpu
-    if gpu is None or gpu.vendor != "NVIDIA" or gpu.gpu in FULL_FP64 or not gpu.fp32_tflops:
+    if gpu is None or gpu.fp64_tflops is None or strong_fp64(gpu):
         return None
-    share = next((s for name, s in FP64_SHARE.items() if gpu.architecture.startswith(name)), None)
-    return None if share is None else gpu.fp32_tflops * share
+    return gpu.fp64_tflops
 
 
 def paid_hours(candidate: Candidate, sizing: Sizing, constraints: Constraints, lang: Lang) -> list[str]:
@@ -182,7 +178,8 @@ def caveats(
     if sizing.mode == "memory":
         lines.append(say("caveat.no_speed", lang))
     elif not sizing.speed_modelled:
-        lines.append(say("caveat.rlhf_speed", lang))
+        kind = "rlhf_speed" if sizing.workload.kind == "rlhf" else "network_speed"
+        lines.append(say(f"caveat.{kind}", lang))
     elif result.tokens_per_s:
         lines.append(say("caveat.range", lang, low=result.tokens_per_s / spread, high=result.tokens_per_s * spread))
     return tuple(lines)

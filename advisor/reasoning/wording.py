@@ -10,6 +10,7 @@ from advisor.messages import text
 from advisor.reasoning.candidates import Candidate, Result
 from advisor.reasoning.counterfactuals import Links, rack
 from advisor.reasoning.inference import weight_gb
+from advisor.reasoning.joint import STRONG_FP64, nvlink_of, strong_fp64
 from advisor.reasoning.verdicts import HELPFUL_FROM
 from advisor.reasoning.workload import Sizing
 
@@ -91,7 +92,7 @@ def reasons(
     if shape is not None and shape.is_moe:
         lines.append(say("memory.moe", lang, total=shape.params / 1e9, active=shape.active / 1e9))
     if sizing.mode == "memory":
-        return (*lines, say("link.independent", lang))
+        return (*lines, *memory_links(sizing, shown, lang))
     if not shown:
         return tuple(lines)
     alone = all(c.gpus <= 1 for c in shown)
@@ -101,6 +102,25 @@ def reasons(
     if not alone:
         lines += network_lines(sizing, links, shown, asks_network, lang)
     return tuple(lines)
+
+
+def memory_links(sizing: Sizing, shown: Sequence[Candidate], lang: Lang) -> list[str]:
+    """The links of jobs whose speed is not modelled: together on several cards, or each card for itself; and double precision."""
+    lines = []
+    first = shown[0] if shown else None
+    if sizing.workload.fp64 and first is not None and strong_fp64(first.gpu) and first.gpu is not None:
+        rate = first.gpu.fp64_tflops or 0.0
+        lines.append(say("fp64.need", lang, gpu=first.offer.gpu, rate=rate, least=STRONG_FP64))
+    if not sizing.joint or first is None:
+        return [*lines, say("link.independent", lang)]
+    params = sizing.workload.params_b
+    if nvlink_of(sizing) == "helpful":
+        lines.append(say("link.joint", lang, gpus=round(first.gpus)))
+    elif params:
+        lines.append(say("link.small_network", lang, params=params * 1e3, mb=params * 4e3))
+    if first.nodes > 1:
+        lines.append(say("link.mpi", lang, nodes=first.nodes))
+    return lines
 
 
 def nvlink_lines(links: Links, shown: Sequence[Candidate], lang: Lang) -> list[str]:

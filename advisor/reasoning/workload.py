@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from advisor.answer import ValueSource, Workload
+from advisor.answer import Constraints, ValueSource, Workload
 from advisor.reasoning.fields import adapter_size
 from advisor.reasoning.job import Job, Method
-from advisor.reasoning.shape import Shape, shape_of
+from advisor.reasoning.shape import Shape, shape_of, with_size
 from knowledge.facts import Facts, ModelSpec, NativePrecision
 
 TRAINING = frozenset(
@@ -42,6 +42,8 @@ class Sizing:
     """The job also generates (PPO, GRPO): part of each card is kept for the engine that does."""
     usual_tokens: float | None = None
     """Tokens that stand in for an amount that nobody gave, to order the rows; None where it was given or there is no end."""
+    joint: bool = False
+    """In mode memory: one job over all the cards that were asked for, which talk to each other at every step."""
     lean: bool = False
     """Nothing on offer holds the usual assumptions, so the least that still is the job was assumed instead."""
     borrowed_shape: str | None = None
@@ -70,12 +72,14 @@ def complete(workload: Workload, facts: Facts) -> Sizing:
             put("active_params_b", model.active_params_b, "registry")
     kind = workload.kind
     non_language = model is not None and model.kind not in LANGUAGE
+    if _spread_training(kind, model, params):
+        return _large_training(workload, values, sources, model, params or 0.0, facts, put)
     if (
         kind in ("render", "hpc", "video", "other", "diffusion_train")
         or non_language
         or (not params and kind not in TRAINING)
     ):
-        return _by_memory(workload, values, sources, model, params)
+        return _by_memory(workload, values, sources, model, params, facts)
     if not params:
         params = put("params_b", 7.0, "assumed")
     spec = model or facts.shape_for_size(params, _active(workload, params))
@@ -121,6 +125,19 @@ def leaner(workload: Workload, sizing: Sizing, facts: Facts) -> Sizing | None:
     return replace(complete(workload.model_copy(update={**free, "sources": sources}), facts), lean=True)
 
 
+def frugal(workload: Workload, constraints: Constraints, facts: Facts) -> Workload:
+    """The job in 8 bits where it makes videos, no precision was said and the money is limited: half the card for the same clip."""
+    model = facts.find_model(workload.model) if workload.model else None
+    limits = (constraints.budget_usd, constraints.budget_usd_month, constraints.max_price_usd_hour)
+    limited = constraints.sort == "price" or any(limit is not None for limit in limits)
+    if model is None or model.kind != "diffusion_video" or workload.precision is not None or not limited:
+        return workload
+    if workload.kind in TRAINING or workload.kind == "diffusion_train":
+        return workload
+    sources: dict[str, ValueSource] = {**workload.sources, "precision": "assumed"}
+    return workload.model_copy(update={"precision": "fp8", "sources": sources})
+
+
 def _active(workload: Workload, params: float) -> float | None:
     active = workload.active_params_b
     if active is None and workload.kind in ("moe_train", "moe_inference"):
@@ -138,16 +155,25 @@ def _by_memory(
     sources: dict[str, ValueSource],
     model: ModelSpec | None,
     params: float | None,
+    facts: Facts,
 ) -> Sizing:
     """Jobs whose speed is not modelled: one card must hold one scene, system or pipeline."""
     need = workload.memory_gb
+    table = facts.model_memory.get(model.kind) if model is not None else None
     if need is None:
-        if workload.kind == "diffusion_train" and params:
+        if table is not None:
+            need = table.need_gb(params, trains=workload.kind in TRAINING)
+        elif workload.kind == "diffusion_train" and params:
             need = 4.0 + 5.0 * params if params < 8 else 4.0 + 3.0 * params
         elif params and workload.kind == "other":
             need = 2.0 * params * 1.2
-        elif params:  # weights in 8 bits with text encoder and latents, offloaded between stages
-            need = max(12.0, 1.1 * params + 8.0)
+        elif params:  # weights beside text encoder and latents, which take turns on the card
+            video = model is not None and model.kind == "diffusion_video" and workload.kind not in ("lora", "qlora")
+            if workload.precision is None:
+                values["precision"] = "bf16" if video else "fp8"
+                sources["precision"] = "assumed"
+            wide = (workload.precision or values["precision"]) in ("bf16", "fp16", "fp32", "tf32")
+            need = max(12.0, 2.0 * params + 12.0 if wide and video else (2.0 if wide else 1.1) * params + 8.0)
         else:
             need = {"render": 24.0, "video": 24.0, "hpc": 16.0, "diffusion_train": 24.0, "batch_inference": 24.0}.get(
                 workload.kind, 16.0
@@ -156,6 +182,61 @@ def _by_memory(
         sources["memory_gb"] = "assumed"
     return Sizing(
         workload=_done(workload, values, sources), mode="memory", model=model, card_gb=need, speed_modelled=False
+    )
+
+
+SPREAD_FROM_B = 1.0
+"""Billions of parameters from which the states of a full training of any network fill a card, so that it is cut over several."""
+SPREAD_SEQ = {"diffusion_video": 32768, "diffusion_image": 4096}
+"""Tokens of one sample in the network: a few seconds of video, one picture of a megapixel; 512 for other networks."""
+SPREAD_BATCH = 64
+
+
+def _spread_training(kind: str, model: ModelSpec | None, params: float | None) -> bool:
+    """Whether a full training of a network that is no language model is sized by its states, as any large network is."""
+    if model is None or model.kind in LANGUAGE or not params or params < SPREAD_FROM_B:
+        return False
+    if model.kind == "diffusion_image" and params < IMAGE_SPREAD_FROM_B:
+        return False
+    return kind == "diffusion_train" or (kind in TRAINING and kind not in ("lora", "qlora"))
+
+
+IMAGE_SPREAD_FROM_B = 8.0
+"""Smaller image models are trained on single cards, with text encoders and latents computed before."""
+
+
+def _large_training(
+    workload: Workload,
+    values: dict[str, Any],
+    sources: dict[str, ValueSource],
+    model: ModelSpec | None,
+    params: float,
+    facts: Facts,
+    put: Any,
+) -> Sizing:
+    """Full training of a large network of another kind: states by parameters, layers as of a language model of that size."""
+    assert model is not None
+    seq = put("seq_len", SPREAD_SEQ.get(model.kind, 512), "assumed")
+    precision = put("precision", "bf16", "assumed")
+    batch = put("global_batch_seqs", SPREAD_BATCH, "assumed")
+    spec = facts.shape_for_size(params, None)
+    job = Job(
+        shape=with_size(replace(shape_of(spec, spec), vocab=1, tied=True), params * 1e9),
+        precision="fp32" if precision == "fp32" else "bf16",
+        seq_len=seq,
+        micro_batch=workload.micro_batch or 1,
+        global_batch_seqs=batch,
+        offload_optimizer=bool(workload.offload),
+    )
+    return Sizing(
+        workload=_done(workload, values, sources),
+        mode="train",
+        shape=job.shape,
+        model=model,
+        job=job,
+        speed_modelled=False,
+        borrowed_shape=spec.stated_shape,
+        usual_tokens=facts.values["usual_tokens_training"],
     )
 
 

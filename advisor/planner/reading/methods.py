@@ -50,6 +50,8 @@ def read_kind(text: str, model: ModelMention | None, seq_len: float | None, prev
         kind = "diffusion_train"
     if kind == "diffusion_train" and kinds & {"lora", "qlora"}:
         kind = "lora"
+    if kind == "video" and _is_video(model) and kinds & {"train", "full_ft"} and not says("both", text):
+        return "diffusion_train"
     image = model is not None and model.model is not None and model.model.kind in ("diffusion_image", "diffusion_video")
     trains = bool(kinds & {"train", "full_ft"})
     if (
@@ -129,6 +131,8 @@ def read_method(text: str, kind: str | None) -> dict[str, Any]:
     if not is_training(kind):
         fields.pop("optimizer", None)
         fields.pop("sharding", None)
+    if says("fp64", text):
+        fields["fp64"] = True
     if says("checkpointing_off", text):
         fields["activation_checkpointing"] = False
     elif says("checkpointing_on", text):
