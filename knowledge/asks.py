@@ -49,8 +49,8 @@ class AskIndex:
         vocabulary = {word: number for number, word in enumerate(words.split("\n") if words else [])}
         return cls(vocabulary, **{name: arrays[name] for name in _ARRAYS})
 
-    def likeness(self, groups: Sequence[Group]) -> dict[int, float]:
-        """0 to 1 by passage, for the passages whose asks share a word with the question."""
+    def likeness(self, groups: Sequence[Group]) -> tuple[np.ndarray, np.ndarray]:
+        """The passages whose asks share a word with the question, ascending, and how like the nearest ask of each is, 0 to 1."""
         shared = np.zeros(len(self.rows), dtype=np.float32)
         total = 0.0
         rarest = float(self.idf.max()) if len(self.idf) else 0.0
@@ -58,17 +58,17 @@ class AskIndex:
             known = [number for token, _ in group.forms if (number := self.vocabulary.get(token)) is not None]
             weight = max((float(self.idf[number]) for number in known), default=rarest)
             total += weight
-            if known:
-                holders = np.unique(
-                    np.concatenate([self.asks[self.indptr[number] : self.indptr[number + 1]] for number in known])
-                )
-                shared[holders] += weight
-        found = np.nonzero(shared)[0]
-        out: dict[int, float] = {}
+            held = [self.asks[self.indptr[number] : self.indptr[number + 1]] for number in known]
+            if len(held) == 1:
+                shared[held[0]] += weight
+            elif held:
+                shared[np.unique(np.concatenate(held))] += weight
+        found = np.flatnonzero(shared)
         values = np.minimum(shared[found] / (total + self.mass[found] - shared[found]), 1.0)
-        for row, value in zip(self.rows[found].tolist(), values.tolist(), strict=True):
-            out[row] = max(value, out.get(row, 0.0))
-        return out
+        rows, place = np.unique(self.rows[found], return_inverse=True)
+        best = np.zeros(len(rows))
+        np.maximum.at(best, place, values)
+        return rows.astype(np.int64), best
 
 
 def build_asks(packed: Sequence[str]) -> AskIndex:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,47 +56,64 @@ def fuse(
     mask: np.ndarray | None,
     limit: int,
     lang: str = "",
-    likeness: Mapping[int, float] | None = None,
+    likeness: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> list[Candidate]:
     """The best candidates of both legs, best first.
 
     Lexical scores are divided by the best one found; cosines are set between the least of the dense
     candidates (or half the best, in a small store) and the best. `likeness` is how nearly the entries' own questions are this
-    one, by row.
+    one: rows, and 0 to 1 for each.
     """
     scores = index.scores(groups)
     if mask is not None:
         scores = np.where(mask, scores, 0)
     top = float(scores.max()) if len(scores) else 0.0
-    rows: set[int] = {row for row in dense if mask is None or mask[row]}
-    if top > 0:
-        take = min(LEXICAL_CANDIDATES, len(scores))
-        best = np.argpartition(-scores, take - 1)[:take]
-        rows.update(int(row) for row in best if scores[row] > 0)
-    likeness = likeness or {}
-    rows.update(row for row in likeness if mask is None or mask[row])
-    if not rows:
+    near_rows = np.fromiter(dense, dtype=np.int64, count=len(dense))
+    liked_rows, liked = likeness if likeness is not None else (near_rows[:0], np.zeros(0))
+    parts = [_best_rows(scores, LEXICAL_CANDIDATES), near_rows, liked_rows]
+    rows = np.unique(np.concatenate(parts))
+    if mask is not None:
+        rows = rows[mask[rows]]
+    if not len(rows):
         return []
-    ceiling = max(dense.values()) if dense else 1.0
-    floor = min([*dense.values(), ceiling / 2]) if dense else 0.0
-    spread = max(ceiling - floor, 1e-6)
-    asked = {token for group in groups for token, _ in group.forms}
-    out = []
-    for row in rows:
-        cosine = dense.get(row, floor)
-        lexical = float(scores[row]) / top if top > 0 else 0.0
-        near = (cosine - floor) / spread
-        if lang and index.value("lang", row) != lang:
-            near = max(near, OTHER_LANGUAGE)
-        score = (1 - DENSE_WEIGHT) * lexical + DENSE_WEIGHT * near
-        if index.value("kind", row) == "guide":
-            score += ASK_WEIGHT * (likeness.get(row, 0.0) - ASK_LEVEL)
-            provider = index.value("provider", row)
-            if provider and provider not in asked and PROVIDER_CONCEPT + provider not in asked:
-                score -= UNASKED_PROVIDER
-        out.append(Candidate(row, float(scores[row]), cosine, score))
-    out.sort(key=lambda candidate: (-candidate.score, candidate.row))
-    return out[:limit]
+    cosines, floor = _cosines(rows, near_rows, np.fromiter(dense.values(), dtype=np.float64, count=len(dense)))
+    near = (cosines - floor) / max(max(dense.values(), default=1.0) - floor, 1e-6)
+    if lang:
+        near = np.where(index.is_value("lang", rows, {lang}), near, np.maximum(near, OTHER_LANGUAGE))
+    lexical = scores[rows].astype(np.float64)
+    total = (1 - DENSE_WEIGHT) * (lexical / top if top > 0 else lexical) + DENSE_WEIGHT * near
+    total += np.where(index.is_value("kind", rows, {"guide"}), _for_guides(index, groups, rows, liked_rows, liked), 0.0)
+    order = np.lexsort((rows, -total))[:limit]
+    return [Candidate(int(rows[at]), float(lexical[at]), float(cosines[at]), float(total[at])) for at in order]
+
+
+def _best_rows(scores: np.ndarray, take: int) -> np.ndarray:
+    """The rows of the highest scores above zero."""
+    found = np.flatnonzero(scores)
+    if len(found) <= take:
+        return found
+    return found[np.argpartition(scores[found], len(found) - take)[-take:]]
+
+
+def _cosines(rows: np.ndarray, near_rows: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float]:
+    """The cosine of each row, and the floor that those have which the dense leg did not name."""
+    floor = float(min(values.min(), values.max() / 2)) if len(values) else 0.0
+    out = np.full(len(rows), floor)
+    places = np.searchsorted(rows, near_rows)
+    inside = (places < len(rows)) & (rows[np.minimum(places, len(rows) - 1)] == near_rows)
+    out[places[inside]] = values[inside]
+    return out, floor
+
+
+def _for_guides(
+    index: LexicalIndex, groups: Sequence[Group], rows: np.ndarray, liked_rows: np.ndarray, liked: np.ndarray
+) -> np.ndarray:
+    """What an entry gains or loses: by how nearly its own questions are this one, and by a provider that was not named."""
+    likeness, _ = _cosines(rows, liked_rows, liked) if len(liked) else (np.zeros(len(rows)), 0.0)
+    likeness[~np.isin(rows, liked_rows)] = 0.0
+    asked = {token.removeprefix(PROVIDER_CONCEPT) for group in groups for token, _ in group.forms}
+    named = index.is_value("provider", rows, {"", *asked})
+    return ASK_WEIGHT * (likeness - ASK_LEVEL) - UNASKED_PROVIDER * ~named
 
 
 def prefer_editions(index: LexicalIndex, groups: Sequence[Group], candidates: list[Candidate]) -> list[Candidate]:
@@ -216,12 +233,13 @@ def select(
     index: LexicalIndex,
     groups: Sequence[Group],
     candidates: Sequence[Candidate],
-    tokens: Mapping[int, frozenset[str]],
+    tokens: Callable[[int], frozenset[str] | None],
     k: int,
 ) -> list[Candidate]:
     """k candidates, each chosen for its score and for what it holds of the question that those before it do not.
 
-    So a question about two things gets passages about both; near-equal passages are taken once.
+    So a question about two things gets passages about both; near-equal passages are taken once. `tokens` gives the words of a row's
+    passage, or None where it is gone.
     """
     if not candidates:
         return []
@@ -231,14 +249,18 @@ def select(
     weights = weights / weights.sum() if weights.sum() > 0 else weights
     left = weights.copy()
     chosen: list[int] = []
-    rest = list(range(len(candidates)))
-    while rest and len(chosen) < k:
-        best = max(rest, key=lambda at: (candidates[at].score + NOVELTY_WEIGHT * float(left @ have[:, at]), -at))
-        rest.remove(best)
-        mine = tokens.get(candidates[best].row, frozenset())
-        if any(near_equal(mine, tokens.get(candidates[other].row, frozenset())) for other in chosen):
+    words: list[frozenset[str]] = []
+    scores = np.array([candidate.score for candidate in candidates])
+    for _ in candidates:
+        if len(chosen) == k:
+            break
+        best = int(np.argmax(scores + NOVELTY_WEIGHT * (left @ have)))
+        scores[best] = -np.inf
+        mine = tokens(candidates[best].row)
+        if mine is None or any(near_equal(mine, other) for other in words):
             continue
         chosen.append(best)
+        words.append(mine)
         left[have[:, best]] = 0.0
     return [candidates[at] for at in chosen]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,11 @@ class LexicalIndex:
         """The value of a column for one row."""
         return self.values[name][int(self.columns[name][row])]
 
+    def is_value(self, name: str, rows: np.ndarray, wanted: Collection[str]) -> np.ndarray:
+        """Which of the rows have one of the wanted values in a column: bool, as many as the rows."""
+        codes = [code for code, known in enumerate(self.values[name]) if known in wanted]
+        return np.isin(self.columns[name][rows], codes)
+
     def save(self, path: Path) -> None:
         """Write the index beside its final name and move it there, so that no reader sees half a file."""
         temporary = path.with_suffix(f".{os.getpid()}.part")
@@ -186,6 +191,7 @@ def build_lexical(entries: Iterable[Entry], version: int, weights: Mapping[str, 
             value = getattr(entry, name)
             columns[name].append(codes[name].setdefault(value, len(codes[name])))
         texts = entry.terms.split(FIELD_MARK)
+        texts += [""] * (len(FIELDS) - len(texts))
         packed.append(texts.pop() if len(texts) > len(FIELDS) else "")
         for name, text in zip(FIELDS, texts, strict=True):
             words = text.split(" ") if text else []

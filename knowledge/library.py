@@ -7,6 +7,7 @@ number. Passages never change in place: other text has another id.
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,20 @@ CREATE TABLE IF NOT EXISTS passages(
   section TEXT NOT NULL, text TEXT NOT NULL, hints TEXT NOT NULL, fold TEXT NOT NULL, terms TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS passages_by_doc ON passages(doc_id, ord);
 """
+
+SCHEMA_VERSION = 2
+_ADDED_LATER = {
+    "documents": {
+        "kind": "TEXT NOT NULL DEFAULT 'document'",
+        "root": "TEXT NOT NULL DEFAULT ''",
+        **dict.fromkeys(("provider", "as_of", "url", "edition", "family", "etag"), "TEXT"),
+        "extra": "TEXT NOT NULL DEFAULT '{}'",
+    },
+    "passages": dict.fromkeys(("section", "hints", "fold", "terms"), "TEXT NOT NULL DEFAULT ''"),
+}
+"""Columns that a library of an earlier version may lack, with what stands in them until its documents are read again."""
+
+_log = logging.getLogger(__name__)
 
 
 class Document(BaseModel):
@@ -84,12 +99,52 @@ class Library:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA foreign_keys=ON")
                 connection.execute("PRAGMA synchronous=NORMAL")
-                connection.executescript(_SCHEMA)
+                self._bring_up_to_date(connection)
             except (sqlite3.Error, OSError) as error:
                 raise StoreUnavailable(f"The library {self.path} cannot be opened ({error}).") from error
             connection.row_factory = sqlite3.Row
             self._local.connection = connection
         return connection
+
+    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
+        """Make the tables, or add what those of an earlier version lack; then tokens and guides are made anew by the next build.
+
+        Raises StoreUnavailable where the file is of a later version or its tables are not ours.
+        """
+        written = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if written == SCHEMA_VERSION:
+            return
+        if written > SCHEMA_VERSION:
+            raise StoreUnavailable(
+                f"The library {self.path} is of a later version of this program; upgrade it, or set another ADVISOR_HOME."
+            )
+        with _Transaction(connection):
+            missing = [
+                (table, name, kind)
+                for table, columns in _ADDED_LATER.items()
+                if (have := _columns(connection, table))
+                for name, kind in columns.items()
+                if name not in have
+            ]
+            for table, name, kind in missing:
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            for table, needed in _NEEDED.items():
+                if lacking := needed - _columns(connection, table):
+                    raise StoreUnavailable(
+                        f"The library {self.path} has no {', '.join(sorted(lacking))} in {table}: it is not of this program. "
+                        "Move it away, or set another ADVISOR_HOME."
+                    )
+            if missing:
+                self._set_meta(connection, {"rules": "", "guides": ""})
+                _log.warning(
+                    "The library %s is of an earlier version and was brought up to date (%s); its documents stay. "
+                    "Ingest them again to gain what is new.",
+                    self.path,
+                    ", ".join(f"{table}.{name}" for table, name, _ in missing),
+                )
+            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -218,6 +273,14 @@ class _Transaction:
 
     def __exit__(self, kind: object, value: object, trace: object) -> None:
         self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    """The names of a table's columns; none where there is no such table."""
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+_NEEDED = {"documents": set(Document.model_fields), "passages": set(Passage.model_fields), "meta": {"key", "value"}}
 
 
 def _document(row: sqlite3.Row) -> Document:

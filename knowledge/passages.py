@@ -24,7 +24,7 @@ from knowledge.tokens import detect_language
 
 DENSE_CANDIDATES = 60
 NO_NOISE = 0.3
-BODY = FIELDS.index("body")
+BODY_END = FIELDS.index("body") + 1
 UNRELATED = Path(__file__).parent / "data" / "unrelated_questions.csv"
 
 
@@ -180,17 +180,17 @@ class PassageStore:
         candidates = fusion.one_language(index, candidates, lang or asked_in)
         if self.reranker is not None and candidates:
             candidates = self._rerank(index, query, candidates)
-        passages = self.library.passages(index.ids[candidate.row] for candidate in candidates)
-        known = [candidate for candidate in candidates if index.ids[candidate.row] in passages]
-        tokens = {
-            candidate.row: frozenset(passages[index.ids[candidate.row]].terms.split(FIELD_MARK)[BODY].split(" "))
-            for candidate in known
-        }
-        chosen = fusion.select(index, groups, known, tokens, k)
-        return [
-            self._describe(passages[index.ids[candidate.row]], rank, candidate.score)
-            for rank, candidate in enumerate(chosen, 1)
-        ]
+        read: dict[int, Passage | None] = {}
+
+        def body_tokens(row: int) -> frozenset[str] | None:
+            if row not in read:
+                read[row] = self.library.passages([index.ids[row]]).get(index.ids[row])
+            passage = read[row]
+            return None if passage is None else frozenset(passage.terms.split(FIELD_MARK)[:BODY_END][-1].split(" "))
+
+        chosen = fusion.select(index, groups, candidates, body_tokens, k)
+        found = [(read[candidate.row], candidate.score) for candidate in chosen]
+        return [self._describe(passage, rank, score) for rank, (passage, score) in enumerate(found, 1) if passage]
 
     def _dense_rows(self, index: LexicalIndex, query: str, lang: str | None, provider: str | None) -> dict[int, float]:
         clauses: list[dict[str, Any]] = []

@@ -24,7 +24,7 @@ from knowledge.asks import pack
 from knowledge.errors import StoreUnavailable
 from knowledge.glossary import PATH as GLOSSARY
 from knowledge.glossary import PROVIDERS
-from knowledge.lexical import FIELD_MARK, build_lexical
+from knowledge.lexical import FIELD_MARK, LEXICAL_VERSION, build_lexical
 from knowledge.library import Document, Passage
 from knowledge.passages import PassageStore, entries, knowledge_folder, lexical_path
 from knowledge.query import index_terms, query_groups
@@ -41,11 +41,11 @@ _KEEP_INDEXES = 2
 
 
 def rules() -> str:
-    """What stored tokens depend on besides the text: the tokenizer's version and the tables it reads."""
+    """What stored tokens and the index depend on besides the text: their versions and the tables that tokens are read with."""
     digest = hashlib.sha256()
     for path in (GLOSSARY, PROVIDERS, STOP_WORDS):
         digest.update(path.read_bytes() if path.is_file() else b"")
-    return f"tokens{TOKENS_VERSION}-{digest.hexdigest()[:16]}"
+    return f"tokens{TOKENS_VERSION}-index{LEXICAL_VERSION}-{digest.hexdigest()[:16]}"
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def test_a_question_about_two_things_gets_both():
     index = build_lexical(entries, 1)
     groups = [Group((("alpha", 1.0),)), Group((("speed", 1.0),)), Group((("beta", 1.0),), 0.2)]
     candidates = [Candidate(row, 1.0, 0.0, score) for row, score in enumerate([1.0, 0.98, 0.96, 0.94, 0.90])]
-    chosen = select(index, groups, candidates, {}, 2)
+    chosen = select(index, groups, candidates, lambda row: frozenset(), 2)
     assert [candidate.row for candidate in chosen] == [0, 4]
 
 
