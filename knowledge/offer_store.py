@@ -124,9 +124,13 @@ class OfferStore:
         dates = pc.unique(self._columns().table.column("as_of")).to_pylist()
         return max((date for date in dates if date and date != "unknown"), default="unknown")
 
+    def values(self, column: str) -> list[str]:
+        """The distinct values of a text column, sorted: what a form can suggest."""
+        return sorted(self._columns().texts(column))
+
     def providers(self) -> list[str]:
         """The providers with at least one offer, sorted."""
-        return sorted(self._columns().texts("provider"))
+        return self.values("provider")
 
     def sources(self) -> list[CatalogueInfo]:
         """Each source with its rows, the newest date it states, and when its rows last changed in this store."""
