@@ -74,6 +74,12 @@ def write(reading: Any, results: Any) -> Answer:
         parts.append("\n".join(job))
         if why or deep:
             parts += deeper(recommendation, lang)
+    named = named_lines(worth_naming(reading, results.links, "\n".join(parts)), lang)
+    compared = (
+        bool(reading.acts & {"compare", "difference"}) and sum(row["kind"] == "type" for row in results.links) > 1
+    )
+    if named and compared:
+        parts.append("\n".join(f"- {line}" for line in named))
     hits = results.hits
     if job and about_the_last_answer and not deep:
         hits = near_hits(reading, hits, SAME_QUESTION if "why" in reading.acts else NEAR_QUESTION)
@@ -84,8 +90,9 @@ def write(reading: Any, results: Any) -> Answer:
     if job and not about_the_last_answer:
         parts.append("\n".join(job))
     parts += disagreements(hits, citations, lang) if found else []
-    named = named_lines(worth_naming(reading, results.links, "\n".join(parts)), lang)
-    if named:
+    if not compared:
+        named = named_lines(worth_naming(reading, results.links, "\n".join(parts)), lang)
+    if named and not compared:
         parts.append("\n".join(f"- {line}" for line in named))
     if not found and not job and not named:
         parts.append(text("writing.no_source", lang))
@@ -190,7 +197,8 @@ def passages(
     if not blocks:
         return []
     opening = blocks[0]
-    if is_prose(opening) and (answered or not answers_this(reading, first)):
+    yes_no = reading.question_type in ("yes_no", "none")
+    if is_prose(opening) and (answered or not yes_no or not answers_this(reading, first)):
         opening = without_yes_no(opening)
     lead = f"{opening} {citations.mark(first, opening)}" if is_prose(opening) else opening
     parts = [f"**{first.title}**", lead]

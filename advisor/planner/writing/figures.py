@@ -12,9 +12,11 @@ HOURS_A_MONTH = 730
 
 
 def usd(value: float | None, digits: int | None = None) -> str:
-    """US dollars: cents below 1,000, whole dollars from there."""
+    """US dollars: cents below 1,000, whole dollars from there, two significant digits below ten cents."""
     if value is None:
         return "–"
+    if digits is None and 0 < abs(value) < 0.1:
+        return f"${value:.2g}"
     if digits is None:
         digits = 2 if abs(value) < 1000 else 0
     return f"${value:,.{digits}f}"

@@ -129,19 +129,31 @@ def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
 
 
 def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
-    """Where InfiniBand is spoken of beside types none of which has it: what they have, though nobody claimed it in words."""
-    weighs = any(side.kind == "fabric" for side in reading.alternatives)
-    types = [row for row in rows if row["kind"] == "type"]
-    if "infiniband" not in reading.mentions.fabrics or not types or weighs:
+    """Where a link is spoken of beside named types though nobody claimed it in words: what the types have.
+
+    InfiniBand that none of them has is corrected; whether they have NVLink is told where that was asked.
+    """
+    types = sorted((row for row in rows if row["kind"] == "type"), key=lambda row: -row["offer"]["gpu_count"])
+    if not types or any(side.kind == "fabric" for side in reading.alternatives):
         return []
+    lines = []
+    yes_no = reading.question_type == "yes_no"
     fabrics = {row["offer"]["internode_fabric"] for row in types}
-    if fabrics & {"infiniband", "unknown"}:
-        return []
-    claimed = Premise(subject="", relation="has", object="infiniband", text="")
-    largest = sorted(types, key=lambda row: -row["offer"]["gpu_count"])[:1]
-    sentences = [found[1] for row in largest if (found := fact(claimed, row, lang))]
-    form = "no" if reading.question_type == "yes_no" else "wrong"
-    return [text(f"writing.premise.{form}", lang, claim=words) for words in sentences]
+    if "infiniband" in reading.mentions.fabrics and not fabrics & {"infiniband", "unknown"}:
+        found = _claimed("infiniband", types[:1], lang)
+        lines += [text(f"writing.premise.{'no' if yes_no else 'wrong'}", lang, claim=words) for _, words in found]
+    if "nvlink" in reading.mentions.fabrics and yes_no and len(types) <= MOST_NAMED:
+        found = _claimed("nvlink", types, lang)
+        states = {state for state, _ in found}
+        form = "right" if states == {"yes"} else "no" if states == {"no"} else "depends"
+        words = (" " if lang == "en" else "").join(words for _, words in found)
+        lines += [text(f"writing.premise.{form}", lang, claim=words)] if found else []
+    return lines
+
+
+def _claimed(link: str, rows: list[dict[str, Any]], lang: str) -> list[tuple[str, str]]:
+    premise = Premise(subject="", relation="has", object=link, text="")
+    return [found for row in rows if (found := fact(premise, row, lang))]
 
 
 def rows_of(premise: Any, reading: Any, rows: tuple[Any, ...]) -> list[dict[str, Any]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from advisor.answer import Answer, Needs, Pick
+from advisor.answer import Answer, Estimate, Needs, Pick
 from advisor.messages import text
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.checking import applies
 from advisor.planner.writing.citing import Citations
-from advisor.planner.writing.figures import gpus, money, place, provider_label, rate_note, table
+from advisor.planner.writing.figures import gpus, hours, money, place, provider_label, rate_note, table
 from advisor.planner.writing.links import corrections, named_lines
 from advisor.planner.writing.loosening import constraint_words, loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
@@ -20,6 +20,8 @@ from knowledge.providers import provider_table
 
 SHOWN = 8
 ALTERNATIVES = 3
+ALIKE_LIST = 0.35
+"""Beside a list a guide is heard only where one of its questions is this near to the one asked."""
 
 
 def write(reading: Any, results: Any, stale_days: int) -> Answer:
@@ -33,6 +35,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     weighed = [pick_of(offer, nodes_of(offer, reading.constraints)) for _, offer in side_rows(rows, reading)]
     ids = {p.offer_id for p in weighed}
     picks = tuple([*weighed, *(p for p in picks if p.offer_id not in ids)][:SHOWN])
+    picks = tuple(for_hours(p, rented_hours(reading)) for p in picks)
     picks = tuple(sorted(picks, key=lambda p: sort_key(p, reading.constraints.sort)))
     unknown = bool(reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types)
     alternatives: tuple[Pick, ...] = ()
@@ -63,7 +66,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         parts.append("\n".join(f"- {line}" for line in named))
     if page.unknown and picks:
         parts.append(text("writing.list.unknown", lang, count=page.unknown_count))
-    parts += background(reading, results, citations, 2)
+    parts += background(reading, results, citations, 2, alike=ALIKE_LIST)
     parts += residency_note(picks or alternatives, reading, lang)
     parts.append((" " if lang == "en" else "").join(_notes(picks or alternatives, reading, lang, stale_days)))
     return Answer(
@@ -79,6 +82,19 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         fx=reading.fx,
         citations=citations.rows(),
     )
+
+
+def rented_hours(reading: Any) -> float | None:
+    """Hours of rental that the turn names beside a list ("for 100 hours"); None where it names none."""
+    return next((q.value for q in reading.quantities if q.meaning == "rent_hours" and q.value > 0), None)
+
+
+def for_hours(pick: Pick, hours_named: float | None) -> Pick:
+    """The row with its cost for the hours named, where there is a price."""
+    if hours_named is None or pick.total_usd_hour is None:
+        return pick
+    estimate = Estimate(hours=hours_named, cost_usd=round(pick.total_usd_hour * hours_named, 2))
+    return pick.model_copy(update={"estimate": estimate})
 
 
 def nearest_first(results: Any, reading: Any) -> list[Any]:
@@ -101,11 +117,11 @@ def within_limits(offers: list[Any], reading: Any) -> tuple[list[Any], dict[str,
 
     constraints = reading.constraints
     rows = [o for o in offers if nodes_of(o, constraints) == 1 or can_cluster(o)]
-    hours = reading.workload.deadline_hours if reading.workload else None
+    limit = reading.workload.deadline_hours if reading.workload else None
     month = constraints.budget_usd_month
     rate = reading.fx.rate if reading.fx else None
     by_month = [o for o in rows if o.price_usd_hour is None and month and rate and _fits_month(o, month * rate)]
-    affordable, beyond = offers_within_budget(rows, constraints, hours)
+    affordable, beyond = offers_within_budget(rows, constraints, limit)
     return [*affordable, *by_month], {} if by_month else beyond
 
 
@@ -210,6 +226,9 @@ def _heading(count: int, picks: tuple[Pick, ...], rows: list[Any], reading: Any,
     month = a_month(first, fx) if reading.acts & MONTH_ACTS and not monthly else None
     if month:
         parts.append(text("writing.open.month", lang, price=month))
+    e = first.estimate
+    if e and e.hours is not None and e.cost_usd is not None:
+        parts.append(text("writing.open.total", lang, time=hours(e.hours, lang), cost=money(e.cost_usd, fx)))
     if count > 1:
         order_words = text(f"writing.list.order.{sort}", lang)
         parts.append(text("writing.list.count", lang, count=count, shown=len(picks), order=order_words))
@@ -220,7 +239,9 @@ def side_rows(offers: list[Any], reading: Any) -> list[tuple[str, Any]]:
     """Where the turn weighs sellers, types, GPUs or spot against on-demand: (side, its cheapest row), the lowest first."""
     found: dict[str, Any] = {}
     for side in reading.alternatives:
-        rows = [o for o in offers if _on_side(o, side) and o.price_usd_gpu_hour is not None]
+        either = side.kind == "market" or reading.constraints.spot
+        priced = [o for o in offers if o.price_usd_gpu_hour is not None and (either or not o.spot)]
+        rows = [o for o in priced if _on_side(o, side)]
         if rows:
             found[side.name] = min(rows, key=lambda o: o.price_usd_gpu_hour or 0.0)
     return sorted(found.items(), key=lambda one: one[1].price_usd_gpu_hour or 0.0) if len(found) > 1 else []

@@ -66,6 +66,8 @@ def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
         amounts = {"need": number(e.memory_gb_per_gpu or 0.0), "have": number(pick.gpu_memory_gb or 0.0)}
         return [text("writing.open.fits", lang, gpus=size, **amounts)]
     asks = reading.question_type == "how_many" or "size_ask" in reading.acts
+    if recommendation.outcome == "not_modelled" and reading.question_type == "how_many":
+        return []
     if not asks or needs is None or not needs.gpus_min or not needs.min_gpu_memory_gb:
         return []
     each = needs.min_gpu_memory_gb
@@ -150,7 +152,7 @@ def _work(row: dict[str, Any], lang: str) -> str:
     """The price of the work in words."""
     key = "job" if row.get("hours") else "tokens" if row.get("tokens_per_s") else "fp32" if fp32_price(row) else "hour"
     price = work_price(row) or 0.0
-    return text(f"writing.open.per.{key}", lang, price=usd(price, 2 if price < 100 else 0))
+    return text(f"writing.open.per.{key}", lang, price=usd(price) if price < 100 else usd(price, 0))
 
 
 def _why_not(row: dict[str, Any], deadline: float | None, lang: str) -> str:

@@ -109,7 +109,7 @@ def deep(reading: Any) -> bool:
     return bool(reading.acts >= {"more_detail", "follow_up"})
 
 
-def background(reading: Any, results: Any, citations: Citations, count: int) -> list[str]:
+def background(reading: Any, results: Any, citations: Citations, count: int, alike: float = ALIKE) -> list[str]:
     """What the passages add to the picks: a sentence or two each, with the mark."""
     from advisor.planner.writing.explaining import asked_alike, by_question, gist
     from knowledge.tokens import tokens
@@ -118,7 +118,7 @@ def background(reading: Any, results: Any, citations: Citations, count: int) -> 
     lines: list[str] = []
     asked = reading.search_query or reading.text
     for hit in by_question(reading, order(results.hits, reading.answer_lang))[:count]:
-        if hit.asks and asked_alike(asked, hit.asks) < ALIKE:
+        if hit.asks and asked_alike(asked, hit.asks) < alike:
             continue
         found = gist(hit, query, "\n".join(lines), money=False)
         if found:
