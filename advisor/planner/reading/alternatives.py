@@ -59,6 +59,8 @@ def read_alternatives(
     """Two to four sides of one kind that the turn weighs, in the order of the text; empty where it weighs nothing."""
     if sides := layouts(text):
         return tuple(sides)
+    if says("indifferent", text):
+        return ()
     cards = [g for g in gpus if g.role in ("candidate", "topic", "wanted") and (g.gpu or g.memory_gb)]
     joined = any(_OR.search(text[a.end : b.start]) for a, b in pairwise(cards))
     different = len({(g.gpu, g.variant, g.memory_gb, g.count, g.nodes) for g in cards}) > 1

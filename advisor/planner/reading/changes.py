@@ -15,6 +15,8 @@ _SERVING_ONLY = ("concurrency", "input_tokens", "output_tokens", "requests_per_s
 _ADAPTERS = {"lora", "qlora"}
 _OTHER_MODELS = {"video", "render", "hpc", "embeddings"}
 """Jobs of these kinds run no model of the job before."""
+_MOST_IN_A_BOX = 8
+"""GPUs of a usual machine: a larger number before was for several."""
 _COUNTS = ("gpu_count", "min_gpus", "max_gpus", "gpus_per_node", "nodes")
 
 
@@ -111,6 +113,8 @@ def merge_constraints(
 def _with_nodes(old: Constraints, fields: dict[str, Any]) -> dict[str, Any]:
     """ "two nodes" after "8x H100" is two machines of eight."""
     nodes, each = fields.get("nodes"), old.gpus_per_node or (old.gpu_count if not old.nodes else None)
+    if each and each > _MOST_IN_A_BOX and not old.gpus_per_node:
+        each = _MOST_IN_A_BOX if each % _MOST_IN_A_BOX == 0 else None
     if not nodes or not each or "gpu_count" in fields:
         return fields
     return {**fields, "gpus_per_node": each, "gpu_count": each * nodes}

@@ -53,11 +53,13 @@ def read_families(text: str, lexicon: Lexicon, providers: list[ProviderMention])
             said = family.alone or family.cloud in named or bool(_FAMILY_AFTER.match(text, match.end()))
             if said and not _taken(found, match.start(), match.end()):
                 found.append(_mention(text, match.start(), match.end(), family.types, family.cloud))
+    on_topic = bool(found) or says("on_topic", text)
     for match in islice(_FAMILY.finditer(text), _MOST_MENTIONS):
         cloud = "aws" if match.group("aws") else "gcp"
         key = match.group("aws") or " ".join(filter(None, (match.group("gcp"), match.group("sub"))))
         types = lexicon.machine_families.get((cloud, key), ())
         said = cloud in named or bool(match.group("sub")) or bool(_FAMILY_AFTER.match(text, match.end()))
+        said = said or (on_topic and cloud == "aws" and key.startswith("p"))  # "p5" beside GPUs is Amazon's
         if not types or not said or _ANOTHER_NAME.search(text[: match.start()][-10:]):
             continue
         if not _taken(found, match.start(), match.end()):

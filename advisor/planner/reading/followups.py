@@ -35,6 +35,36 @@ def moved_to(norm: str, before: Reading | None, gpus: tuple[GpuMention, ...]) ->
     return (gpus[0].model_copy(update={"role": "wanted"}),)
 
 
+def same_elsewhere(norm: str, gpus: tuple[GpuMention, ...]) -> tuple[GpuMention, ...]:
+    """ "We pay $98/h for 8x H100 on Azure, who's cheaper?": the hardware in use is what is wanted elsewhere."""
+    if any(g.role == "wanted" for g in gpus) or not says("same_elsewhere", norm) or says("failed", norm):
+        return gpus
+    return tuple(g.model_copy(update={"role": "wanted"}) if g.role == "current" and g.known else g for g in gpus)
+
+
+_BOARD = re.compile(
+    r"^\W*(?:(?:and|ok|but|please|just|only|the)[ ,]+)*(?P<no>(?:not|no|without|except|exclude|skip)(?: the)?[ ])?(?P<en>pcie|sxm|nvl)\d?"
+    r"(?: (?:version|one|ones|variant|model|cards?|only|please|then|instead))*[\s?.!]*$"
+    r"|^\W*(?P<ja>pcie|sxm|nvl)\d?(?:版|モデル|タイプ|の方|のほう|のやつ)?(?P<nai>以外|は?なし|は除|はng|は(?:嫌|いや)|じゃな)?(?:で|を|に|が|は|だけ|のみ|いて|いい|く|お願い\S{0,4}|い方)*[\s?。!]*$"
+)
+_BOARDS = {"pcie": "PCIe", "sxm": "SXM", "nvl": "NVL"}
+
+
+def board_change(norm: str, before: Reading | None) -> dict[str, Any]:
+    """ "not the PCIe version", "SXMだけ" after GPUs: the boards that are left."""
+    from knowledge.gpu_names import gpu_table
+
+    match = _BOARD.match(norm)
+    if before is None or match is None or not before.constraints.gpus:
+        return {}
+    board = _BOARDS[match.group("en") or match.group("ja")]
+    if not (match.group("no") or match.group("nai")):
+        return {"gpu_variants": (board,)}
+    names = (re.sub(r" \d+GB$", "", name) for name in before.constraints.gpus)
+    boards = [v for name in names if (row := gpu_table().get(name)) for v in row.variants if v != board]
+    return {"gpu_variants": tuple(dict.fromkeys(boards))} if boards else {}
+
+
 def memory_ones(norm: str, before: Reading | None) -> dict[str, Any]:
     """ "80GB ones" after "4x A100": the GPU of that memory, else cards of that class."""
     match = _ONES.match(norm)

@@ -149,7 +149,7 @@ def _of_a_plan(text: str, match: re.Match[str]) -> bool:
     """Whether a number of machines tells how the job runs ("2ノード学習でどれがいい?", "for 2-node training which one?")."""
     after = text[match.end() : match.end() + 12]
     return match.re is _NODES and bool(
-        re.match(r"[ -]?の?(?:学習|訓練|構成|クラスタ|training|pretrain|fine|cluster|run)", after)
+        re.match(r"[ -]?[ので]?(?:学習|訓練|構成|クラスタ|training|pretrain|fine|cluster|run)", after)
     )
 
 

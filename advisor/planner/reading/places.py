@@ -39,7 +39,7 @@ def read_places(text: str, lexicon: Lexicon) -> list[PlaceMention]:
             continue
         if any(a <= match.start() < b for a, b in spoken):
             continue
-        if says("not_a_place_after", text[match.end() : match.end() + 14]):
+        if says("not_a_place_after", text[match.end() : match.end() + 14]) or _of_a_company(text, match):
             continue
         if len(key) <= _SHORT and key.isascii() and not _short_name(text, key, match, lexicon):
             continue
@@ -67,6 +67,12 @@ def _role(text: str, start: int, end: int) -> str:
     if negated(text, start, end):
         return "excluded"
     return "allowed" if allowed(text, start, end) else "wanted"
+
+
+def _of_a_company(text: str, match: re.Match[str]) -> bool:
+    """Whether the place is where the people are ("a startup in Osaka", "大阪のスタートアップ")."""
+    before, after = text[max(0, match.start() - 32) : match.start()], text[match.end() : match.end() + 16]
+    return says("company_place_before", before) or says("company_place_after", after)
 
 
 def _short_name(text: str, key: str, match: re.Match[str], lexicon: Lexicon) -> bool:

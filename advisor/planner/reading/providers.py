@@ -66,7 +66,7 @@ def _role(text: str, match: re.Match[str]) -> str:
         return "excluded"
     if says(
         "provider_current",
-        text[max(0, match.start() - 70) : match.start()] + "§" + text[match.end() : match.end() + 14],
+        text[max(0, match.start() - 70) : match.start()] + "§" + text[match.end() : match.end() + 34],
     ):
         return "wanted" if _stays(text, match) else "current"
     if allowed(text, match.start(), match.end()):

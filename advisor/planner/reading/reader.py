@@ -19,7 +19,15 @@ from advisor.planner.reading.conditions import (
     usual_money,
 )
 from advisor.planner.reading.families import family_nodes, read_families
-from advisor.planner.reading.followups import again, memory_ones, moved_to, multiplied, span_only
+from advisor.planner.reading.followups import (
+    again,
+    board_change,
+    memory_ones,
+    moved_to,
+    multiplied,
+    same_elsewhere,
+    span_only,
+)
 from advisor.planner.reading.gpus import read_gpus
 from advisor.planner.reading.hardware import count_fields, gpu_fields
 from advisor.planner.reading.intent import Signals, guess
@@ -56,6 +64,7 @@ from advisor.planner.reading.result import GpuMention, Mentions, Quantity, Readi
 from advisor.planner.reading.search import search_query
 from advisor.planner.reading.spans import rental_hours
 from advisor.planner.reading.spelling import correct
+from knowledge.gpu_names import vendor_of
 
 _CHANGING = {
     *NUMBER_FIELDS,
@@ -110,7 +119,8 @@ def _read(
 ) -> Reading:
     providers = read_providers(norm, lexicon)
     families = read_families(norm, lexicon, providers)
-    gpus = moved_to(norm, before, read_gpus(norm, lexicon, tuple((f.start, f.end) for f in families)))
+    gpus = read_gpus(norm, lexicon, tuple((f.start, f.end) for f in families))
+    gpus = same_elsewhere(norm, moved_to(norm, before, gpus))
     models = read_models(norm, lexicon)
     model = job_model(norm, models, before is not None)
     numbers = read_numbers(norm)
@@ -162,19 +172,22 @@ def _read(
     spot = None if any(a.kind == "market" for a in alternatives) else spot
     sort = next((hit.value for hit in hits("sort", norm)), None)
     job_here = kind is not None or model is not None
-    times = multiplied(norm, before) | memory_ones(norm, before)
+    times = multiplied(norm, before) | memory_ones(norm, before) | board_change(norm, before)
     numbered = numbered_fields(norm, numbers, gpus)
     if not (numbered or gpus or times or kind or model or known_types):
         numbered = bare_memory(norm)
     sides = any(a.kind in ("market", "layout") for a in alternatives)
     limits = bool(places or spot is not None or of_providers or known_types or sides)
     method = read_method(norm, kind or old_kind)
+    told = deadline_hours(norm, numbers)
+    deadline = told[0] if told else None
+    rented = rental_hours(norm, numbers, deadline, job=job_here or old_kind is not None)
     signals = Signals(
         has_job=job_here,
         has_hardware=typed or bool(wanted),
         has_limits=limits,
         price_cap=bool(money.fields),
-        hourly_cap=bool(money.fields.keys() & {"max_price_usd_hour", "max_price_usd_gpu_hour"}),
+        hourly_cap=bool(money.fields.keys() & {"max_price_usd_hour", "max_price_usd_gpu_hour", "budget_usd_month"}),
         changed=any(q.meaning in _CHANGING for q in numbers)
         or clears(norm)
         or bool(
@@ -191,6 +204,7 @@ def _read(
             or method
             or wanted
             or times
+            or rented
             or span_only(norm, before)
         ),
         follows=before is not None,
@@ -214,8 +228,6 @@ def _read(
     asked_lang = language.asked_for(norm)
     if again(norm, before, other_language=asked_lang is not None and "summarize" not in found.acts):
         found = replace(found, intent="picks", acts=found.acts | {"recommend", "again"})
-    told = deadline_hours(norm, numbers)
-    deadline = told[0] if told else None
     if found.intent == "picks" and sum(g.role == "candidate" for g in gpus) > 1:
         found = replace(found, acts=found.acts | {"compare"})
     span = span_only(norm, before)
@@ -238,9 +250,13 @@ def _read(
         conditions |= together(conditions)
         if span is not None and before and before.constraints.rent_hours:
             conditions["rent_hours"] = span
-        elif (hours := rental_hours(norm, numbers, deadline, job=workload is not None)) is not None:
-            conditions["rent_hours"] = hours
-        conditions |= {"spot": spot} if spot is not None else {}
+        elif rented is not None:
+            conditions["rent_hours"] = rented
+        conditions |= (
+            {"spot": spot, "spot_only": True if spot and says("spot_only", norm) else None} if spot is not None else {}
+        )
+        others = any(g.gpu and g.role != "excluded" and vendor_of(g.gpu) == "amd" for g in gpus)
+        conditions |= {"any_vendor": True} if others or says("any_vendor", norm) else {}
         conditions |= {"sort": sort} if sort else {}
         conditions |= {"instance_types": asked_types} if asked_types else {}
     job_changed = bool({"kind", "params_b"} & set(job_changes)) and before is not None
