@@ -52,7 +52,17 @@ def _layout(title: str, x: str, y: str, **more: Any) -> dict[str, Any]:
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "title": {"text": title, "x": 0, "xref": "paper", "y": 0.98, "yanchor": "top", "font": {"size": 14}},
+        "title": {
+            "text": title,
+            "x": 0,
+            "xref": "container",
+            "xanchor": "left",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"l": 16, "t": 14},
+            "font": {"size": 14},
+        },
         "margin": {"l": 56, "r": 16, "t": 74, "b": 44},
         "height": 330,
         "colorway": list(PALETTE),
@@ -65,6 +75,35 @@ def _layout(title: str, x: str, y: str, **more: Any) -> dict[str, Any]:
     }
 
 
+ROW_PX = 58
+"""Height of one bar with its label above it: beside the bars a long name leaves them no room on a phone."""
+
+
+def _rows(layout: dict[str, Any], labels: Sequence[str], legend_rows: int) -> None:
+    """Make room for one bar a label, and write each label above its bar."""
+    top = 44 + 20 * legend_rows
+    layout["height"] = top + 60 + ROW_PX * len(labels)
+    layout["margin"] = {"l": 16, "r": 16, "t": top, "b": 60}
+    layout["yaxis"].update(
+        {"autorange": "reversed", "showticklabels": False, "automargin": False, "title": {"text": ""}}
+    )
+    layout["bargap"] = 0.56
+    layout["annotations"] = [
+        {
+            "text": label,
+            "xref": "paper",
+            "x": 0,
+            "xanchor": "left",
+            "yref": "y",
+            "y": label,
+            "yshift": 0.34 * ROW_PX,
+            "showarrow": False,
+            "font": {"size": 12},
+        }
+        for label in labels
+    ]
+
+
 def _plain(text: str) -> str:
     """Text that Plotly shows as it is: it reads a few HTML tags in labels."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -73,6 +112,17 @@ def _plain(text: str) -> str:
 def _label(pick: Pick) -> str:
     title = pick_title(pick)
     return _plain(title if len(title) <= 34 else title[:33] + "…")
+
+
+def _labels(picks: Sequence[Pick]) -> list[str]:
+    """A label a pick, told apart where two picks have the same one: bars with one label would lie on each other."""
+    labels: list[str] = []
+    for pick in picks:
+        label, n = _label(pick), 2
+        while label in labels:
+            label, n = f"{_label(pick)} ({n})", n + 1
+        labels.append(label)
+    return labels
 
 
 def cost_time(picks: Sequence[Pick], others: Any, lang: str) -> Chart | None:
@@ -172,7 +222,7 @@ def communication(picks: Sequence[Pick], lang: str) -> Chart | None:
     rows = [(p, p.estimate.comm_share) for p in picks if p.estimate and p.estimate.comm_share is not None]
     if not rows:
         return None
-    labels = [_label(pick) for pick, _ in rows]
+    labels = _labels([pick for pick, _ in rows])
     bars = [
         {
             "type": "bar",
@@ -193,10 +243,9 @@ def communication(picks: Sequence[Pick], lang: str) -> Chart | None:
         word("chart.step_share", lang),
         "",
         barmode="stack",
-        height=150 + 44 * len(rows),
     )
     layout["xaxis"].update({"tickformat": ".0%", "range": [0, 1]})
-    layout["yaxis"].update({"autorange": "reversed"})
+    _rows(layout, labels, legend_rows=1)
     return Chart("communication", {"data": bars, "layout": layout}, word("chart.communication.caption", lang))
 
 
@@ -205,7 +254,7 @@ def memory(picks: Sequence[Pick], lang: str) -> Chart | None:
     rows = [(p, p.estimate.memory_breakdown_gb) for p in picks if p.estimate and p.estimate.memory_breakdown_gb]
     if not rows:
         return None
-    labels = [_label(pick) for pick, _ in rows]
+    labels = _labels([pick for pick, _ in rows])
     parts = list(dict.fromkeys(name for _, breakdown in rows for name in breakdown))
     data: list[dict[str, Any]] = [
         {
@@ -232,8 +281,6 @@ def memory(picks: Sequence[Pick], lang: str) -> Chart | None:
                 "hovertemplate": "%{x:.0f} GB<extra></extra>",
             }
         )
-    layout = _layout(
-        word("chart.memory", lang), word("chart.gb", lang), "", barmode="stack", height=170 + 44 * len(rows)
-    )
-    layout["yaxis"].update({"autorange": "reversed"})
+    layout = _layout(word("chart.memory", lang), word("chart.gb", lang), "", barmode="stack")
+    _rows(layout, labels, legend_rows=(len(data) + 1) // 2)
     return Chart("memory", {"data": data, "layout": layout}, word("chart.memory.caption", lang))

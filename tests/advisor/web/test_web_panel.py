@@ -19,6 +19,7 @@ from advisor.web import assumptions, charts, diagnose_tab, exports, guide, guide
 from advisor.web.assumptions import FIELDS
 from advisor.web.diagnose_tab import Texts, diagnose
 from advisor.web.session import Session, Turn
+from advisor.web.words import known
 from knowledge.offers import OfferFilter
 
 
@@ -302,6 +303,25 @@ def test_offers_table_escapes_counts_and_tells_what_is_missing():
 def test_suggestions_come_from_the_table():
     found = offers_tab.suggestions(FakeAdvisor(None).offers)
     assert found["gpu"] == ["A100", "H100", "H200", "L40S"] and "unknown" not in found["fabric"]
+
+
+@pytest.mark.parametrize("draw", [charts.communication, charts.memory])
+def test_bars_have_their_labels_above_them_and_one_each(answer, draw):
+    pick = next(p for p in answer.picks if p.estimate and p.estimate.memory_breakdown_gb)
+    layout = draw([pick, pick, pick], "ja").figure["layout"]
+    labels = [note["text"] for note in layout["annotations"]]
+    assert len(set(labels)) == 3 and [note["y"] for note in layout["annotations"]] == labels
+    assert layout["yaxis"]["showticklabels"] is False and layout["margin"]["l"] < 20
+    assert layout["height"] > 3 * charts.ROW_PX
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_every_part_of_memory_has_a_word(advisor, lang):
+    for question in ("Full fine-tune of a 7B model on 8 H100", "Serve a 70B model to 20 users", "LoRA of a 13B model"):
+        parts = {
+            name for p in advisor.ask(question).picks if p.estimate for name in p.estimate.memory_breakdown_gb or ()
+        }
+        assert parts and all(known(f"memory.{name}", lang, "") for name in parts), parts
 
 
 def read_all(texts):
