@@ -27,6 +27,18 @@ def write(reading: Reading, results: Results, *, stale_days: int = STALE_DAYS) -
         return explaining.write(reading, results)
     if results.recommendation is not None:
         return picking.write(reading, results, stale_days)
-    if results.page is not None:
+    if results.page is not None and not asks_nothing(reading):
         return listing.write(reading, results, stale_days)
     return explaining.write(reading, results)
+
+
+LIST_ACTS = frozenset({"list", "sort_price", "price_query", "cheaper", "edited"})
+
+
+def asks_nothing(reading: Reading) -> bool:
+    """Would the list be of every offer there is? Then the question is about something else, and passages answer it."""
+    from advisor.answer import Constraints
+
+    limits = reading.constraints.model_copy(update={"sort": None, "limit": None, "spot": None})
+    named = reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types
+    return limits == Constraints() and not named and not reading.acts & LIST_ACTS

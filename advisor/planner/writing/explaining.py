@@ -12,7 +12,7 @@ from advisor.messages import text
 from advisor.planner.writing import machines
 from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is_prose, overlap, sentences
 from advisor.planner.writing.contrast import why_lines
-from advisor.planner.writing.links import corrections, named_lines
+from advisor.planner.writing.links import corrections, fabric_line, named_lines
 from advisor.planner.writing.opening import pick_sentence
 
 RANK_STEP = 0.03
@@ -22,8 +22,14 @@ HELD_WEIGHT = 0.6
 UNASKED_PROVIDER = 0.35
 DISPUTE = 0.1
 NAMED_GPU = 0.1
-UNNAMED_LINK = 0.15
+UNNAMED_LINK = 0.4
 """Taken from an entry that speaks of none of the links the turn names."""
+UNASKED_LINK = 0.25
+"""Taken from an entry whose title is about another link than those named; given to one about the named family of chips."""
+FAMILY_WORD = 5
+"""Letters of a family's name, such as Trainium; shorter ones (RTX, TPU) stand in too many titles."""
+DEFINES = 0.3
+"""Added for an entry that says what the link is, where that was asked."""
 LINK_NAMES = frozenset({"nvlink", "infiniband", "roce", "efa", "tcpx", "tcpxo", "ethernet", "nvswitch"})
 FIRST_CHARS = 1100
 FIRST_CHARS_DEEP = 2200
@@ -37,7 +43,8 @@ NEAR_QUESTION = 0.3
 SAME_QUESTION = 0.45
 """From here a passage's "yes" or "no" answers the question that was asked."""
 YES_NO = re.compile(
-    r"^(?:(?:Yes|No|Neither|Hardly|Right|Wrong|Both)(?:, [^.!?]{0,30})?[.:!] |(?:はい|いいえ|誤りです|違います|使えません|なりません|正しいです|不要です|必要です|可能です|できます|できません|足ります)[。、]\s?)"
+    r"^(?:(?:Yes|No|Neither|Hardly|Right|Wrong|Both|Not in itself|Not always|Usually not|Not necessarily|It depends)"
+    r"(?:, [^.!?:]{0,80})?[.:!] |(?:はい|いいえ|誤りです|違います|使えません|なりません|正しいです|不要です|必要です|可能です|できます|できません|足ります)[。、]\s?)"
 )
 MONEY = re.compile(r"[$¥€]\s?\d|\d\s?(?:円|ドル|dollars?)|万円|budget|予算")
 ORPHAN = re.compile(
@@ -78,6 +85,7 @@ def write(reading: Any, results: Any) -> Answer:
     compared = (
         bool(reading.acts & {"compare", "difference"}) and sum(row["kind"] == "type" for row in results.links) > 1
     )
+    parts += fabric_line(reading, lang)
     if named and compared:
         parts.append("\n".join(f"- {line}" for line in named))
     hits = results.hits
@@ -197,7 +205,7 @@ def passages(
     if not blocks:
         return []
     opening = blocks[0]
-    yes_no = reading.question_type in ("yes_no", "none")
+    yes_no = reading.question_type == "yes_no"
     if is_prose(opening) and (answered or not yes_no or not answers_this(reading, first)):
         opening = without_yes_no(opening)
     lead = f"{opening} {citations.mark(first, opening)}" if is_prose(opening) else opening
@@ -261,6 +269,7 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     providers = set(reading.mentions.providers)
     gpus = [m.gpu.lower() for m in reading.mentions.gpus if m.gpu]
 
+    makers = {gpu.split()[0] for gpu in gpus}
     named = [name for name in reading.mentions.fabrics if name in LINK_NAMES]
 
     def weight(place: int, hit: Any) -> float:
@@ -272,12 +281,24 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
             score -= DISPUTE
         if any(gpu in hit.title.lower() for gpu in gpus):
             score += NAMED_GPU
-        if named and hit.asks:
-            about = f"{hit.title} {' '.join(hit.asks)}".lower()
+        about = f"{hit.title} {' '.join(hit.asks)}".lower()
+        title = hit.title.lower()
+        if named and not any(n in title for n in named) and any(n in title for n in LINK_NAMES.difference(named)):
+            score -= UNASKED_LINK
+        if any(len(maker) >= FAMILY_WORD and maker in title for maker in makers):
+            score += UNASKED_LINK
+        if reading.question_type == "what_is" and any(defines(name, about) for name in named):
+            score += DEFINES
+        if named and hit.asks and not any(gpu.split()[0] in about for gpu in gpus):
             score -= UNNAMED_LINK * sum(name not in about for name in named) / len(named)
         return score
 
     return [hit for _, hit in sorted(enumerate(hits), key=lambda one: (-weight(*one), one[0]))]
+
+
+def defines(name: str, about: str) -> bool:
+    """Do the title and questions of an entry ask what this is?"""
+    return re.search(rf"what is (?:an? )?{name}\b|what does {name} |{name}(?:とは|って(?:何|なに))", about) is not None
 
 
 def gives_orders(words: str) -> bool:

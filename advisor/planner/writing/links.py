@@ -76,6 +76,31 @@ def corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     return list(dict.fromkeys([*found, *filter_lines(reading, rows, lang), *claims(reading.text, lang)]))
 
 
+def fabric_line(reading: Any, lang: str) -> list[str]:
+    """Where networks are weighed: the share of the line rate that large collectives reach and the latency, of each."""
+    from knowledge.facts import load_facts
+
+    known = load_facts().fabrics
+    names = [side.name for side in reading.alternatives if side.kind == "fabric"]
+    if not names and reading.acts & {"compare", "difference", "does_it", "verify"}:
+        names = list(reading.mentions.fabrics)
+    sides = [known[name] for name in names if name in known]
+    if len(sides) < 2:
+        return []
+    items = [
+        text(
+            "writing.fabric.figures",
+            lang,
+            name=FABRIC_NAMES.get(side.fabric, side.fabric),
+            rdma=text(f"writing.rdma.{side.rdma}", lang).strip("()（）"),
+            share=f"{side.efficiency:.0%}",
+            latency=f"{side.latency_us:g}",
+        )
+        for side in sides
+    ]
+    return [text("writing.fabric.weighed", lang, items=text("writing.join", lang).join(items))]
+
+
 def size_corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     """Memory sizes that a GPU model never had ("A100 160 GB"); a total over the cards named is no such size."""
     sizes: dict[str, set[float]] = {}

@@ -36,7 +36,8 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     ids = {p.offer_id for p in weighed}
     picks = tuple([*weighed, *(p for p in picks if p.offer_id not in ids)][:SHOWN])
     picks = tuple(for_hours(p, rented_hours(reading)) for p in picks)
-    picks = tuple(sorted(picks, key=lambda p: sort_key(p, reading.constraints.sort)))
+    anyway = reading.constraints.spot is not None
+    picks = tuple(sorted(picks, key=lambda p: (p.spot and not anyway, *sort_key(p, reading.constraints.sort))))
     unknown = bool(reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types)
     alternatives: tuple[Pick, ...] = ()
     if picks and not unknown:

@@ -33,6 +33,8 @@ def named_verdict(reading: Any, results: Any, recommendation: Any, lang: str) ->
     owned = {(m.gpu or "", m.total or 1) for m in reading.current}
     failed = [r for r in rows if any(r["gpu"].startswith(gpu) and r["gpus"] == n for gpu, n in owned)]
     asked = [r for r in rows if r not in failed]
+    if not asked and "oom" not in reading.acts and reading.question_type == "yes_no":
+        asked = failed
     lines = []
     if failed and "oom" in reading.acts:
         row = failed[0]
@@ -107,6 +109,13 @@ def choice(rows: Sequence[dict[str, Any]], deadline: float | None, lang: str) ->
     if len(good) == 1:
         others = text("writing.join", lang).join(_why_not(r, deadline, lang) for r in rows if r is not good[0])
         return text("writing.open.only", lang, others=others, **_values(good[0]))
+    rated = sorted((r for r in good if r.get("rate_tflops")), key=lambda r: -r["rate_tflops"])
+    if len(rated) > 1:
+        a, b = rated[0], rated[1]
+        x, y = a["rate_tflops"], b["rate_tflops"]
+        values = {"a": a["label"], "b": b["label"], "x": number(x), "y": number(y)}
+        more = {"factor": number(x / y)} if a["rate"] == "peak" else {}
+        return text(f"writing.open.rate.{a['rate']}", lang, **values, **more)
     priced = [r for r in good if work_price(r) is not None]
     if len(priced) < 2:
         quick = [r for r in good if r.get("tokens_per_s")]
