@@ -16,7 +16,7 @@ _MOST_IN_A_BOX = 8
 """A larger count beside a number of machines is for all of them ("16 H200 across two nodes")."""
 _VARIANT_BEFORE = re.compile(r"(?<![a-z0-9])(sxm ?\d?|pcie|nvl|oam)(?:版|タイプ|モデル)?の?[\s-]?$")
 _VARIANT = re.compile(
-    r"[\s\-_(の]{0,2}(?:tensor core )?(sxm(?: ?[2-6](?!\d|\s?(?:枚|基|台|x(?![a-z])|gpu)))?|pcie|nvl(?!72|36|ink)|oam)(?![a-z])"
+    r"[\s\-_(の]{0,2}(?:tensor core )?(sxm[2-6](?!\d|枚|基)|sxm [2-6](?!\d|\s?(?:枚|基|台|x|gpu))|sxm|pcie|nvl(?!72|36|ink)|oam)(?![a-z])"
 )
 _MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|ps|it|bps)")
 _FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")

@@ -52,6 +52,8 @@ _LOWEST_RATE, _HIGHEST_RATE = 50.0, 400.0
 STATED = "stated in the question"
 """Source of a rate that the person gave."""
 _MOST_AMOUNTS = 30
+_HOURLY_USD = 15.0
+"""Dollars a GPU up to which a sum without a scope is a price an hour: dearer ones are not rented by the hour."""
 HOURS_A_DAY = 24
 HOURS_A_MONTH = 730
 _MONTHS = {"week": 168 / HOURS_A_MONTH, "year": 12.0}
@@ -67,10 +69,19 @@ class Money:
     quantities: tuple[Quantity, ...]
 
 
-def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: bool, usual: str | None = None) -> Money:
+def read_money(
+    text: str,
+    rate: Rate | None,
+    gpu_count: int | None,
+    names_gpu: bool,
+    usual: str | None = None,
+    *,
+    listing: bool = False,
+) -> Money:
     """Caps and budgets of the normalised text. `gpu_count` and `names_gpu` tell a price for one GPU from one for a machine.
 
     `usual` is the field that the conversation has spoken of so far; an amount with no scope of its own ("100円なら") is of it.
+    `listing`: GPUs are asked for and neither a job nor a time, so that a small sum is the price of an hour.
     """
     fields: dict[str, float] = {}
     read: list[Quantity] = []
@@ -95,6 +106,8 @@ def read_money(text: str, rate: Rate | None, gpu_count: int | None, names_gpu: b
                 continue
             value /= rate.rate
         scope = _scope(before, after, text)
+        if listing and usual is None and value <= _HOURLY_USD * (gpu_count or 1) and not _of_a_total(scope, before):
+            scope = "hour"
         if scope == "day":
             scope, value = "hour", value / HOURS_A_DAY
         elif scope in _MONTHS:
@@ -131,6 +144,11 @@ def _quoted(text: str, match: re.Match[str], before: str, after: str) -> bool:
     if says("cap_before", before) or says("cap_after", after):
         return False
     return says("quoted_before", before) or says("quoted_after", after)
+
+
+def _of_a_total(scope: str, before: str) -> bool:
+    """Whether the words tell what the sum is for; "for under $10" does not."""
+    return scope != "unsaid" and not (scope == "total" and re.search(r"(?<![a-z])for(?: \S+){0,4} ?$", before))
 
 
 def _scope(before: str, after: str, text: str) -> str:

@@ -148,8 +148,15 @@ def _read(
         hard = {"gpus": (), "gpu_variants": (), **hard}
     counts = count_fields(norm, gpus, lang) or bare_count(norm, before) or family_nodes(families)
     counts = {} if layouts(norm) else counts
+    timed = any(q.meaning in ("rent_hours", "deadline_hours") for q in numbers)
+    listing = any(g.gpu for g in gpus) and not (kind or model or old_kind or timed)
     money = read_money(
-        norm, rate_in_use(lexicon.rate, before), counts.get("gpu_count"), any(g.gpu for g in gpus), usual_money(before)
+        norm,
+        rate_in_use(lexicon.rate, before),
+        counts.get("gpu_count"),
+        any(g.gpu for g in gpus),
+        usual_money(before),
+        listing=listing,
     )
     old = before.constraints if before else None
     named_places = read_places(norm, lexicon)

@@ -31,10 +31,16 @@ def _side(side):
     return f"{side.count}{nodes} {side.name}" if side.count else side.name
 
 
+_FOLLOWS = {"any_vendor", "spot_only"}
+"""Fields that follow from others, not from words of their own."""
+
+
 def _limits(reading):
     empty = type(reading.constraints)()
     return {
-        f"C.{name}" for name in type(empty).model_fields if getattr(reading.constraints, name) != getattr(empty, name)
+        f"C.{name}"
+        for name in type(empty).model_fields.keys() - _FOLLOWS
+        if getattr(reading.constraints, name) != getattr(empty, name)
     }
 
 
