@@ -99,6 +99,10 @@ class Constraints(Frozen):
     """Hours that the machine is rented for, where the person said how long; with a budget it gives a price an hour."""
     spot: bool | None = None
     """True: spot wanted or allowed explicitly; False: spot excluded; None: not said."""
+    spot_only: bool | None = None
+    """Only spot will do; `spot` alone lets on-demand machines in as well."""
+    any_vendor: bool | None = None
+    """GPUs that are not NVIDIA's are welcome, or one of them was named."""
     nvlink: Literal[True] | None = None
     internode: Literal["rdma", "infiniband"] | None = None
     fabrics: tuple[str, ...] = ()
