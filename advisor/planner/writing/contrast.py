@@ -21,7 +21,8 @@ def change_line(earlier: Sequence[Any], recommendation: Any, reading: Any, lang:
         return []
     old, new = before.picks[0], recommendation.picks[0]
     if _same(old, new):
-        return [text("writing.change.same", lang, old=_name(old))]
+        key = "cheapest" if reading.acts & {"cheaper", "sort_price"} else "same"
+        return [text(f"writing.change.{key}", lang, old=_name(old))]
     said = [
         _price(old, new, reading.fx, lang),
         *_speed(before, old, recommendation, new, lang),

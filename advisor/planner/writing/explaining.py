@@ -26,6 +26,8 @@ UNNAMED_LINK = 0.4
 """Taken from an entry that speaks of none of the links the turn names."""
 UNASKED_LINK = 0.25
 """Taken from an entry whose title is about another link than those named; given to one about the named family of chips."""
+FEW_TYPES = 2
+"""Types named whose facts come before what the guides say."""
 FAMILY_WORD = 5
 """Letters of a family's name, such as Trainium; shorter ones (RTX, TPU) stand in too many titles."""
 DEFINES = 0.3
@@ -73,7 +75,7 @@ def write(reading: Any, results: Any) -> Answer:
         parts += machines.summary_parts(recommendation, reading, lang)
     contrast: list[str] = []
     if job and about_the_last_answer:
-        contrast = why_lines(results.earlier, recommendation, lang)
+        contrast = why_lines(results.earlier, recommendation, lang) if "why" in reading.acts else []
         parts += contrast
         why = "why" in reading.acts and not contrast
         if recommendation.picks and (why or deep):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import Any
 
 from advisor.messages import text
@@ -76,6 +78,14 @@ def corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     return list(dict.fromkeys([*found, *filter_lines(reading, rows, lang), *claims(reading.text, lang)]))
 
 
+def said_of(mention: Any, words: str) -> float | None:
+    """The size that a sentence gives a card after its name ("H200 has 192GB"); None where it gives none."""
+    plain = unicodedata.normalize("NFKC", words).lower()
+    size = r"(?: has| have| comes with| with|は|が|って)\s*(\d{2,3})\s?gb"
+    found = re.search(re.escape(mention.text.lower()) + size, plain)
+    return float(found[1]) if found else None
+
+
 def fabric_line(reading: Any, lang: str) -> list[str]:
     """Where networks are weighed: the share of the line rate that large collectives reach and the latency, of each."""
     from knowledge.facts import load_facts
@@ -109,10 +119,10 @@ def size_corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str
             sizes.setdefault(row["name"].split(" (")[0], set()).update(row["memory_gb"])
     lines = []
     for mention in reading.mentions.gpus:
-        if not mention.known or not mention.gpu or not mention.memory_gb:
+        asked = mention.memory_gb or said_of(mention, reading.text)
+        if not mention.known or not mention.gpu or not asked:
             continue
         known = sorted({m for name, values in sizes.items() if name.startswith(mention.gpu) for m in values})
-        asked = mention.memory_gb
         total = {m * n for m in known for n in {mention.count or 1, mention.total or 1}}
         if not known or any(abs(asked - m) <= SIZE_TOLERANCE * m for m in (*known, *total)) or asked < min(known):
             continue

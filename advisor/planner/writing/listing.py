@@ -42,6 +42,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     alternatives: tuple[Pick, ...] = ()
     if picks and not unknown:
         count = page.count if len(rows) == len(page.offers) else len(rows)
+        parts += type_facts(reading, results, lang)
         parts.append(_heading(count, picks, rows, reading, lang))
         parts.append(table(picks, lang, reading.fx))
         regions = list(dict.fromkeys(place(offer, lang) for offer in rows))
@@ -96,6 +97,14 @@ def for_hours(pick: Pick, hours_named: float | None) -> Pick:
         return pick
     estimate = Estimate(hours=hours_named, cost_usd=round(pick.total_usd_hour * hours_named, 2))
     return pick.model_copy(update={"estimate": estimate})
+
+
+def type_facts(reading: Any, results: Any, lang: str) -> list[str]:
+    """The links of named types before their prices, where the turn asks about links or how the types differ."""
+    types = tuple(row for row in results.links if row["kind"] == "type")
+    if not types or not (reading.mentions.fabrics or "difference" in reading.acts):
+        return []
+    return ["\n".join(f"- {line}" for line in named_lines(types, lang))]
 
 
 def nearest_first(results: Any, reading: Any) -> list[Any]:

@@ -29,7 +29,7 @@ def state(row: dict[str, Any], deadline: float | None) -> str:
 def named_verdict(reading: Any, results: Any, recommendation: Any, lang: str) -> list[str]:
     """The judgement on the machines that the person named: whether one is enough, which of several, or why it failed."""
     deadline = recommendation.workload.deadline_hours
-    rows = [row for row in results.assessments if row.get("need_gb") is not None]
+    rows = [row for row in spoken_of(results.assessments, reading) if row.get("need_gb") is not None]
     owned = {(m.gpu or "", m.total or 1) for m in reading.current}
     failed = [r for r in rows if any(r["gpu"].startswith(gpu) and r["gpus"] == n for gpu, n in owned)]
     asked = [r for r in rows if r not in failed]
@@ -47,6 +47,16 @@ def named_verdict(reading: Any, results: Any, recommendation: Any, lang: str) ->
             words += further(asked[0], lang)
         lines.append((" " if lang == "en" else "").join(words))
     return lines
+
+
+def spoken_of(assessments: Sequence[dict[str, Any]], reading: Any) -> list[dict[str, Any]]:
+    """The machines that this turn is about: all of a first turn, of a follow-up those of the cards it names."""
+    if reading.turn <= 1:
+        return list(assessments)
+    named = [m.gpu for m in reading.mentions.gpus]
+    if not named:
+        return list(assessments) if reading.question_type == "yes_no" else []
+    return [row for row in assessments if any(gpu is None or row["gpu"].startswith(gpu) for gpu in named)]
 
 
 def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
@@ -68,7 +78,8 @@ def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
         amounts = {"need": number(e.memory_gb_per_gpu or 0.0), "have": number(pick.gpu_memory_gb or 0.0)}
         return [text("writing.open.fits", lang, gpus=size, **amounts)]
     asks = reading.question_type == "how_many" or "size_ask" in reading.acts
-    if recommendation.outcome == "not_modelled" and reading.question_type == "how_many":
+    guessed = recommendation.workload.sources.get("memory_gb") == "assumed"
+    if recommendation.outcome == "not_modelled" and (guessed or reading.question_type == "how_many"):
         return []
     if not asks or needs is None or not needs.gpus_min or not needs.min_gpu_memory_gb:
         return []

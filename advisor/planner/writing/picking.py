@@ -18,7 +18,7 @@ from advisor.planner.writing.figures import number, rate_note, table
 from advisor.planner.writing.jobfacts import within_reach
 from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
-from advisor.planner.writing.opening import counted_verdict, named_verdict, pick_sentence
+from advisor.planner.writing.opening import counted_verdict, named_verdict, pick_sentence, spoken_of
 from advisor.planner.writing.prices import list_note, month_note
 from advisor.planner.writing.residency import residency_note
 from advisor.planner.writing.short import questions_back
@@ -56,7 +56,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         parts.append(pick_sentence(rec, reading, lang))
         parts += change_line(results.earlier, rec, reading, lang)
     shown = rec.picks or alternatives
-    assessed = assessed_lines(results.assessments, rec.workload.deadline_hours, lang)
+    assessed = assessed_lines(spoken_of(results.assessments, reading), rec.workload.deadline_hours, lang)
     if assessed:
         parts.append("\n".join(f"- {line}" for line in assessed))
     if shown:
