@@ -22,7 +22,7 @@ LOOSENING = (
     ("max_price_usd_hour",),
     ("budget_usd", "budget_usd_month"),
     ("regions", "countries", "not_countries"),
-    ("spot",),
+    ("spot", "spot_only"),
     ("internode", "fabrics"),
     ("nvlink",),
     ("gpu_count", "min_gpus", "max_gpus", "gpus_per_node", "nodes", "max_nodes"),
@@ -62,7 +62,7 @@ def offer_filter(constraints: Constraints, *, limit: int = EVERYTHING) -> OfferF
         fabric=("infiniband",) if c.internode == "infiniband" else c.fabrics,
         max_price=hourly_cap(c) if listed else c.max_price_usd_hour,
         max_price_gpu=c.max_price_usd_gpu_hour,
-        spot=False if c.spot is False else None,
+        spot=False if c.spot is False else True if c.spot_only else None,
         sort=sort,  # type: ignore[arg-type]
         limit=limit,
     )
@@ -151,7 +151,9 @@ def runs_cuda(offer: Offer) -> bool:
 
 
 def names_other_vendors(constraints: Constraints) -> bool:
-    """Does the person ask for a GPU of another vendor?"""
+    """Does the person ask for a GPU of another vendor, or welcome them?"""
+    if constraints.any_vendor:
+        return True
     from knowledge.gpu_names import gpu_table, resolve_gpu
 
     found = [resolve_gpu(name) for name in constraints.gpus]
@@ -271,7 +273,7 @@ def assess(
     task = Task(sizing, wanted_of(workload, stated_sharding=True), facts)
     result = evaluate(task, offer, spec, nodes)
     label = f"{gpus}× {offer.gpu} {offer.gpu_memory_gb:g} GB"
-    found = {**empty, "label": label, "have_gb": offer.gpu_memory_gb}
+    found = {**empty, "label": label, "have_gb": offer.gpu_memory_gb, **_rate(facts, sizing, spec, gpus)}
     if result is None:
         return found | {
             "fits": False,
@@ -287,6 +289,15 @@ def assess(
         "tokens_per_s": result.tokens_per_s,
         "hours": hours,
     }
+
+
+def _rate(facts: Facts, sizing: Any, spec: Any, gpus: int) -> dict[str, Any]:
+    """TFLOPS of all cards by which machines are compared where speed is not modelled: double precision, or peak in 16 bits."""
+    if sizing.workload.fp64 and spec.fp64_tflops:
+        return {"rate": "fp64", "rate_tflops": spec.fp64_tflops * gpus}
+    network = sizing.model is not None and sizing.model.kind in facts.model_memory
+    peak = spec.bf16_dense_tflops or spec.fp16_dense_tflops
+    return {"rate": "peak", "rate_tflops": peak * gpus} if network and sizing.mode == "memory" and peak else {}
 
 
 def _plan_words(workload: Workload) -> str:

@@ -53,6 +53,8 @@ def sensible(candidates: Sequence[Candidate], sizing: Sizing, constraints: Const
         pool = asked or pool
     if ran_out := constraints.ran_out_gpu_memory_gb:
         pool = [c for c in pool if (c.offer.gpu_memory_gb or 0.0) >= 0.95 * ran_out] or pool
+    if sizing.mode == "train" and sizing.job is not None and sizing.job.precision == "bf16" and not constraints.gpus:
+        pool = [c for c in pool if c.gpu is None or c.gpu.bf16_dense_tflops] or pool
     roomy = [c for c in pool if c.result.least_gb <= TIGHT * (c.offer.gpu_memory_gb or 1e9)]
     pool = roomy or pool
     if constraints.gpu_count or constraints.nodes:
@@ -289,9 +291,10 @@ def choose(
     cheapest = min(pool, key=lambda c: (c.price_of_work, rank[id(c)], sort_key(c)))
     fastest = min(pool if hasty else fair, key=lambda c: (duration(c, latency), c.usd_hour, sort_key(c)))
     order: list[tuple[Role, Candidate]] = []
-    wishes: list[tuple[Role, Candidate]] = [("balanced", balanced), ("cheapest", cheapest), ("fastest", fastest)]
+    low: Role = "match" if (cheapest.cost or 0.0) > (balanced.cost or 0.0) else "cheapest"  # less only with its set-up
+    wishes: list[tuple[Role, Candidate]] = [("balanced", balanced), (low, cheapest), ("fastest", fastest)]
     if hasty:
-        wishes = [("fastest", fastest), ("balanced", balanced), ("cheapest", cheapest)]
+        wishes = [("fastest", fastest), ("balanced", balanced), (low, cheapest)]
     used: set[str] = set()
     for role, candidate in wishes:
         if len(order) < limit and candidate.offer.offer_id not in used:

@@ -99,7 +99,7 @@ def recommend(
     spread = picking.within_limits(spread, sizing, constraints)
     chosen = picking.choose_ordinary_first(spread, sizing, constraints, constraints.limit or limit)
     shown_links = link_worth(task, [c for _, c in chosen])
-    links = shown_links if shown_links.measured else links
+    links = _judged_on(shown_links, links)
     picks = tuple(rows.pick(role, candidate, sizing, links, constraints, facts, lang) for role, candidate in chosen)
     needs = _needs(sizing, fitting, [c for _, c in chosen], links, lang, facts, constraints)
     return Recommendation(
@@ -114,6 +114,13 @@ def recommend(
         formula=trade.formula(sizing, constraints, lang),
         charts=chart_series(task, chosen, affordable),
     )
+
+
+def _judged_on(shown: Links, pool: Links) -> Links:
+    """The links as judged on the rows shown; on the pool's machine where those rows have no full NVLink to judge by."""
+    weak = shown.on is not None and shown.on.offer.nvlink != "yes" and not shown.stated
+    better = pool.on is not None and (pool.on.offer.nvlink == "yes" or pool.stated)
+    return shown if shown.measured and not (weak and better) else pool
 
 
 def least_gb(sizing: Sizing, candidate: Candidate, facts: Facts) -> float:

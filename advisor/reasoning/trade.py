@@ -242,7 +242,6 @@ def problems(
                         provider=on_request.provider,
                         type=on_request.instance_type,
                         fabric=FABRIC_NAMES.get(on_request.internode_fabric, on_request.internode_fabric),
-                        note=on_request.price_note or "–",
                     )
                 )
             return tuple(lines)

@@ -79,7 +79,8 @@ def reasons(
     """Why the needs are what they are: memory of the first row shown, then each link. Nothing fits where `shown` is empty."""
     lines: list[str] = []
     if shown:
-        lines.append(memory_line(sizing, shown[0], lang))
+        if not sizing.joint:
+            lines.append(memory_line(sizing, shown[0], lang))
         hours, model = shown[0].hours, sizing.shape
         if model is not None and hours is not None and hours < SHORT_RUN:
             gb = weight_gb(model, sizing.workload.precision or "bf16")
@@ -114,9 +115,9 @@ def memory_links(sizing: Sizing, shown: Sequence[Candidate], lang: Lang) -> list
     if not sizing.joint or first is None:
         return [*lines, say("link.independent", lang)]
     params = sizing.workload.params_b
-    if nvlink_of(sizing) == "helpful":
+    if nvlink_of(sizing) == "helpful" and first.offer.gpu_count > 1:
         lines.append(say("link.joint", lang, gpus=round(first.gpus)))
-    elif params:
+    elif params and nvlink_of(sizing) == "no":
         lines.append(say("link.small_network", lang, params=params * 1e3, mb=params * 4e3))
     if first.nodes > 1:
         lines.append(say("link.mpi", lang, nodes=first.nodes))

@@ -8,6 +8,7 @@ from advisor.planner.reading import read
 from advisor.reasoning.joint import STRONG_FP64, strong_fp64
 from advisor.reasoning.recommend import recommend
 from advisor.reasoning.workload import complete
+from advisor.selection import assess, names_other_vendors, offer_filter
 from knowledge.facts import load_facts
 
 FACTS = load_facts()
@@ -166,3 +167,51 @@ def test_one_simulation_over_several_nodes_needs_rdma(lang):
     assert found.needs.internode_rdma == "yes" and says(found.needs.reasons, "InfiniBand", "4")
     alone = ask("hpc", Constraints(gpu_count=4), lang=lang, independent_jobs=4)
     assert alone.needs.internode_rdma == "no"
+
+
+@pytest.mark.parametrize(
+    ("question", "only"),
+    [
+        ("Spot only, 8 H100s for 70B inference", True),
+        ("On RunPod, what is the cheapest on spot?", True),
+        ("スポットだけでH100を8枚", True),
+        ("RunPodでスポットで一番安いのは？", True),
+        ("7B LoRA, spot is fine", None),
+        ("スポットでもOK。7BのLoRA", None),
+        ("7B LoRA without spot", None),
+    ],
+)
+def test_only_spot_is_told_from_spot_as_well(question, only):
+    constraints = read(question).constraints
+    assert constraints.spot_only is only
+    assert offer_filter(constraints).spot is (True if only else False if constraints.spot is False else None)
+
+
+@pytest.mark.parametrize(
+    ("question", "welcome"),
+    [
+        ("Serve Gemma 3 27B. Non-NVIDIA is fine too.", True),
+        ("Gemma 3 27Bを動かしたい。NVIDIA以外でもいいです。", True),
+        ("AMD GPUs are OK too, serve 70B", True),
+        ("Can I run 405B inference on 8 MI300X?", True),
+        ("Serve 70B on H100", None),
+    ],
+)
+def test_other_makers_are_let_in_where_they_are_welcome_or_named(question, welcome):
+    constraints = read(question).constraints
+    assert constraints.any_vendor is welcome and names_other_vendors(constraints) is bool(welcome)
+
+
+@pytest.mark.parametrize(
+    ("job", "gpus", "kind", "first"),
+    [
+        (Workload(kind="full_ft", model="ResNet-50"), (("V100", 8), ("A100 80GB", 4)), "peak", "A100 80GB"),
+        (Workload(kind="hpc", fp64=True, memory_gb=16), (("GB200", 1), ("B300", 1)), "fp64", "GB200"),
+        (Workload(kind="hpc", fp64=True, memory_gb=16), (("RTX 4090", 4), ("A100 80GB", 1)), "fp64", "A100 80GB"),
+    ],
+)
+def test_machines_whose_speed_is_not_modelled_are_compared_by_their_rate(job, gpus, kind, first):
+    rows = {gpu: assess(FACTS, job, gpu=gpu, gpus=count) for gpu, count in gpus}
+    assert {row["rate"] for row in rows.values()} == {kind}
+    assert max(rows, key=lambda gpu: rows[gpu]["rate_tflops"]) == first
+    assert "rate" not in assess(FACTS, Workload(kind="lora", params_b=8), gpu="A100 80GB", gpus=1)

@@ -131,3 +131,22 @@ def test_one_more_node_does_not_make_plain_ethernet_hopeless(nodes):
     sizes = Constraints(nodes=nodes)
     found = ask("full_ft", sizes, [o for o in MARKET if o.provider == "delta" and o.gpu == "H200"], params_b=70)
     assert found.needs.internode_rdma == "yes" and 1.25 < found.needs.rdma_slowdown < 20
+
+
+@pytest.mark.parametrize("tokens", [2e6, 1e7, 1e9])
+def test_the_row_called_cheapest_shows_no_higher_cost_than_the_first(tokens):
+    picks = ask("lora", params_b=8, tokens=tokens).picks
+    cheapest = [p for p in picks if p.role == "cheapest"]
+    assert all(p.estimate.cost_usd <= picks[0].estimate.cost_usd for p in cheapest)
+
+
+def test_nvlink_is_not_judged_on_cards_that_a_bridge_joins_in_pairs():
+    pairs = [offer("bolt", "RTX A6000", "PCIe", 8, 48, 2.0, nvlink="unknown"), *MARKET]
+    found = ask("inference", offers=pairs, params_b=70, seq_len=131072, concurrency=4)
+    assert found.needs.nvlink in ("helpful", "yes")
+
+
+def test_training_in_bf16_is_not_put_on_cards_without_it():
+    volta = offer("hotel", "V100", "SXM", 2, 32, 0.3, nvlink="yes", nvlink_gb_s_per_gpu=300, nvlink_domain_gpus=2)
+    assert all(p.gpu != "V100" for p in ask("lora", offers=[volta, *MARKET], params_b=8).picks)
+    assert ask("lora", Constraints(gpus=("V100",)), [volta], params_b=8).picks[0].gpu == "V100"
