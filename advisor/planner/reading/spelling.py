@@ -8,7 +8,7 @@ from functools import lru_cache
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.phrases import FOLDER
 
-_WORD = re.compile(r"(?<![a-z0-9._/])[a-z]{4,16}(?![a-z0-9._/])")
+_WORD = re.compile(r"(?<![a-z0-9._/])[a-z]{4,16}(?![a-z0-9_/]|\.[a-z0-9])")
 
 _SHORT_WORD = 4
 """In a word as short as this only two swapped letters are a slip ("huor"); another letter makes another word."""
