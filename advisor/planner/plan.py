@@ -226,4 +226,8 @@ def named_hardware(reading: Reading) -> list[str]:
     ]
     sellers = [p.subject for p in reading.premises if p.subject in reading.mentions.providers]
     types = (*reading.mentions.instance_types, *reading.mentions.unknown_instance_types)
+    if reading.turn > 1 and not names and not types:
+        fabrics = reading.mentions.fabrics
+        names += reading.constraints.gpus if "nvlink" in fabrics else ()
+        sellers += reading.constraints.providers if "infiniband" in fabrics else ()
     return list(dict.fromkeys([*names, *types, *sellers]))[:MAX_NAMES]

@@ -14,6 +14,7 @@ from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is
 from advisor.planner.writing.contrast import why_lines
 from advisor.planner.writing.links import corrections, fabric_line, named_lines
 from advisor.planner.writing.opening import pick_sentence
+from knowledge.providers import provider_table
 
 RANK_STEP = 0.03
 """What one place in the search's order weighs against the likeness of the questions."""
@@ -91,6 +92,10 @@ def write(reading: Any, results: Any) -> Answer:
     if named and compared:
         parts.append("\n".join(f"- {line}" for line in named))
     hits = results.hits
+    kept = applied_sellers(reading)
+    if kept:
+        parts.append(text("writing.list.application", lang, names=", ".join(kept)))
+        hits = near_hits(reading, hits, NEAR_QUESTION)
     if job and about_the_last_answer and not deep:
         hits = near_hits(reading, hits, SAME_QUESTION if "why" in reading.acts else NEAR_QUESTION)
     found = passages(reading, hits, citations, deep=deep, answered=bool(parts))
@@ -104,7 +109,7 @@ def write(reading: Any, results: Any) -> Answer:
         named = named_lines(worth_naming(reading, results.links, "\n".join(parts)), lang)
     if named and not compared:
         parts.append("\n".join(f"- {line}" for line in named))
-    if not found and not job and not named:
+    if not found and not job and not named and not kept:
         parts.append(text("writing.no_source", lang))
     return Answer(
         lang=lang,
@@ -117,6 +122,15 @@ def write(reading: Any, results: Any) -> Answer:
         citations=citations.rows(),
         **({"picks": recommendation.picks} if recommendation is not None and "summarize" in reading.acts else {}),
     )
+
+
+def applied_sellers(reading: Any) -> list[str]:
+    """In a follow-up that names no seller: those kept from before whose machines are given out by application."""
+    if reading.turn <= 1 or reading.mentions.providers or reading.intent == "troubleshoot":
+        return []
+    table = provider_table()
+    kept = [table[name] for name in reading.constraints.providers if name in table]
+    return [seller.provider for seller in kept if seller.kind == "academic"]
 
 
 def deeper(recommendation: Any, lang: str) -> list[str]:
@@ -268,7 +282,9 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     has the GPU that was named, before them.
     """
     query = reading.search_query or reading.text
-    providers = set(reading.mentions.providers)
+    providers = set(reading.mentions.providers) or set(reading.constraints.providers)
+    if providers:
+        hits = [hit for hit in hits if hit.area != "provider" or hit.provider in providers] or hits
     gpus = [m.gpu.lower() for m in reading.mentions.gpus if m.gpu]
 
     makers = {gpu.split()[0] for gpu in gpus}

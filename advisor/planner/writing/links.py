@@ -169,6 +169,8 @@ def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     InfiniBand that none of them has is corrected; whether they have NVLink is told where that was asked.
     """
     types = sorted((row for row in rows if row["kind"] == "type"), key=lambda row: -row["offer"]["gpu_count"])
+    if not types and reading.turn > 1:
+        return _kept_lines(reading, rows, lang)
     if not types or any(side.kind == "fabric" for side in reading.alternatives):
         return []
     lines = []
@@ -183,6 +185,21 @@ def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
         form = "right" if states == {"yes"} else "no" if states == {"no"} else "depends"
         words = (" " if lang == "en" else "").join(words for _, words in found)
         lines += [text(f"writing.premise.{form}", lang, claim=words)] if found else []
+    return lines
+
+
+def _kept_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
+    """A follow-up that asks of a link alone ("NVLink?"): what the cards and the seller of the turns before have."""
+    if reading.question_type not in ("yes_no", "none"):
+        return []
+    lines = []
+    for link, kind in (("infiniband", "provider"), ("nvlink", "gpu")):
+        found = _claimed(link, [row for row in rows if row["kind"] == kind], lang)
+        if link in reading.mentions.fabrics and found:
+            states = {state for state, _ in found}
+            form = "right" if states == {"yes"} else "no" if states == {"no"} else "depends"
+            words = (" " if lang == "en" else "").join([words for _, words in found][:MOST_NAMED])
+            lines.append(text(f"writing.premise.{form}", lang, claim=words))
     return lines
 
 

@@ -10,7 +10,7 @@ from advisor.messages import text
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.checking import applies
 from advisor.planner.writing.citing import Citations
-from advisor.planner.writing.figures import gpus, hours, money, place, provider_label, rate_note, table
+from advisor.planner.writing.figures import gpus, money, number, place, provider_label, rate_note, table
 from advisor.planner.writing.links import corrections, named_lines
 from advisor.planner.writing.loosening import constraint_words, loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
@@ -238,7 +238,14 @@ def _heading(count: int, picks: tuple[Pick, ...], rows: list[Any], reading: Any,
         parts.append(text("writing.open.month", lang, price=month))
     e = first.estimate
     if e and e.hours is not None and e.cost_usd is not None:
-        parts.append(text("writing.open.total", lang, time=hours(e.hours, lang), cost=money(e.cost_usd, fx)))
+        parts.append(
+            text(
+                "writing.open.total",
+                lang,
+                time=text("writing.hours", lang, n=number(e.hours)),
+                cost=money(e.cost_usd, fx),
+            )
+        )
     if count > 1:
         order_words = text(f"writing.list.order.{sort}", lang)
         parts.append(text("writing.list.count", lang, count=count, shown=len(picks), order=order_words))

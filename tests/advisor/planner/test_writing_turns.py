@@ -164,3 +164,37 @@ def test_topics(words, topic):
 
 def test_ordinary_turns_touch_no_topic():
     assert not topics_of("8x H100 in Tokyo with InfiniBand for a 70B full fine-tune, two nodes")
+
+
+KEPT = [
+    (("GCPでA100を8枚使いたい", "ノード間はInfiniBandだよね？"), r"いいえ.*InfiniBand"),
+    (("2x RTX 4090 on RunPod", "NVLink?"), r"RTX 4090 has no NVLink"),
+    (("TSUBAMEを使いたい", "企業でも借りられる？"), r"申請制"),
+]
+
+
+@pytest.mark.parametrize(("turns", "holds"), KEPT)
+def test_a_bare_link_question_is_about_what_was_spoken_of(advisor, turns, holds):
+    answers = [advisor.ask(question, thread=f"w-kept-{turns[0]}") for question in turns]
+    assert re.search(holds, " ".join(answers[-1].text.splitlines()[:3]))
+
+
+def test_the_links_of_a_named_type_come_before_its_price(advisor):
+    said = advisor.ask("InfiniBand speed of Standard_ND96isr_H100_v5").text
+    assert said.index("InfiniBand 3,200 Gb/s") < (said.index("/h") if "/h" in said else len(said))
+
+
+def test_hours_named_give_a_total(advisor):
+    answer = advisor.ask("AWSのp5.48xlarge、オレゴンを50時間借りるといくら？")
+    first = answer.picks[0]
+    assert first.estimate.hours == 50
+    assert first.estimate.cost_usd == pytest.approx(50 * first.total_usd_hour, rel=0.001)
+    assert "50時間" in answer.text
+
+
+def test_an_answer_of_every_offer_is_no_answer(advisor):
+    assert "2512" not in advisor.ask("Do clouds fit NVLink bridges on A100 PCIe pairs?").text
+
+
+def test_networks_are_weighed_in_numbers(advisor):
+    assert re.search(r"80%.*72%", advisor.ask("InfiniBand or RoCE for training, which?").text)
