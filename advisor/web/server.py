@@ -48,7 +48,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
     """
     if mcp:
         check_mcp()
-    from advisor.web.gradio_start import adopt, laid_out_once, quick_import
+    from advisor.web.gradio_start import adopt, laid_out_once, quick_import, remember_signatures
 
     with quick_import():
         import gradio as gr
@@ -60,6 +60,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         from advisor.web.page import build_page, page_options
         from advisor.web.turns import Turns
 
+    remember_signatures()
     metrics = Metrics()
     turns = Turns(advisor, settings, metrics)
     app = FastAPI(title="Interconnect Advisor", docs_url=None, redoc_url=None, openapi_url=None)

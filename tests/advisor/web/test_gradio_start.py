@@ -139,3 +139,28 @@ def test_the_advisor_waits_for_the_page():
 
     asyncio.run(run())
     assert order == ["made", "lifespan", "opened", "ended"]
+
+
+def test_signatures_are_looked_at_once_and_only_gradio_sees_that():
+    import gradio as gr
+    import gradio.component_meta as meta
+
+    gradio_start.remember_signatures()
+    gradio_start.remember_signatures()
+    assert meta.inspect is not inspect and meta.inspect.getfile is inspect.getfile
+    first = meta.inspect.signature(gr.Textbox.__init__)
+    assert first == inspect.signature(gr.Textbox.__init__) and meta.inspect.signature(gr.Textbox.__init__) is first
+    assert meta.inspect.getfullargspec(gr.Textbox.__init__).args == inspect.getfullargspec(gr.Textbox.__init__).args
+    bound = Component().__init__
+    assert meta.inspect.signature(bound) is not meta.inspect.signature(bound)
+
+
+def test_updates_still_take_their_arguments(tmp_path):
+    import gradio as gr
+
+    gradio_start.remember_signatures()
+    with gr.Blocks(analytics_enabled=False):
+        box = gr.Textbox("value", label="name", lines=3)
+        other = gr.Dropdown(["a"], label="other")
+    assert (box.value, box.label, box.lines) == ("value", "name", 3)
+    assert box.constructor_args["label"] == "name" and other.constructor_args["choices"] == ["a"]
