@@ -12,6 +12,7 @@ from advisor.planner.reading.lexicon import Rate
 from advisor.planner.reading.money import STATED
 from advisor.planner.reading.phrases import says
 from advisor.planner.reading.result import GpuMention, Quantity, Reading
+from advisor.planner.reading.roles import clause
 
 _BARE_COUNT = re.compile(
     r"^\W*(?:(?:ok|and|or|so|then|what about|how about|what if|if|with|on|make it|what would|for|just|only|try|i use|we use|じゃあ|では|なら|もし)[, ]*)*\s*(\d{1,5})"
@@ -80,8 +81,6 @@ def numbered_fields(norm: str, numbers: tuple[Quantity, ...], gpus: tuple[GpuMen
 
     A class of cards that the turn asks about ("is one 24 GB card enough?") is no limit.
     """
-    from advisor.planner.reading.gpus import clause
-
     value = next((q.value for q in numbers if q.meaning == "min_gpu_memory_gb"), None)
     bare = next((g.memory_gb for g in gpus if g.gpu is None and g.role == "wanted"), None)
     best = max(filter(None, (value, bare)), default=None)

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
-from advisor.planner.reading.gpus import clause
 from advisor.planner.reading.lexicon import Lexicon
 from advisor.planner.reading.phrases import says
 from advisor.planner.reading.providers import ProviderMention
+from advisor.planner.reading.roles import clause
 
 _FAMILY = re.compile(
     r"(?<![a-z0-9.\-_])(?:(?P<aws>p[3-6][a-z]{0,3}|g[4-7][a-z]{0,3})"

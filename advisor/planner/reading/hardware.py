@@ -6,6 +6,7 @@ import re
 
 from advisor.planner.reading.phrases import hits, says
 from advisor.planner.reading.result import GpuMention
+from advisor.planner.reading.roles import clause
 
 _COUNT_EN = re.compile(r"(?<![\d.$x-])(\d{1,4})[ -]?(?:x )?(?:gpus?|cards?)(?![a-z])")
 _COUNT_JA = re.compile(
@@ -79,8 +80,6 @@ def count_fields(text: str, gpus: tuple[GpuMention, ...], lang: str) -> dict[str
 
 def one_node(text: str) -> bool:
     """Whether the turn wants everything in one machine; asking whether one is enough is no such wish."""
-    from advisor.planner.reading.gpus import clause
-
     return any(not says("sufficiency", clause(text, hit.start, hit.end)) for hit in hits("one_node", text))
 
 
@@ -117,8 +116,6 @@ _MOST_IN_A_BOX = 8
 
 def _nodes_apart(text: str, gpu: GpuMention) -> int | None:
     """Machines that the turn names apart from the GPUs ("8x H100 with InfiniBand, 2 nodes")."""
-    from advisor.planner.reading.gpus import clause
-
     for match in _NODES.finditer(text):
         words = clause(text, match.start(), match.end())
         doubtful = any(says(topic, words) for topic in ("sufficiency", "current", "count_asked", "choose"))
@@ -129,8 +126,6 @@ def _nodes_apart(text: str, gpu: GpuMention) -> int | None:
 
 def _grid(text: str) -> dict[str, int]:
     """ "8 nodes of 8 GPUs" without a GPU's name, unless the turn asks whether that is enough."""
-    from advisor.planner.reading.gpus import clause
-
     for pattern, order in ((_GRID_NODES, (1, 2)), (_GRID_GPUS, (2, 1))):
         for match in pattern.finditer(text):
             words = clause(text, match.start(), match.end())
@@ -155,8 +150,6 @@ def _of_a_plan(text: str, match: re.Match[str]) -> bool:
 
 def _loose(text: str, gpus: tuple[GpuMention, ...]) -> dict[str, int]:
     """Counts without a GPU's name ("2枚で", "on 4 GPUs", "3 nodes")."""
-    from advisor.planner.reading.gpus import clause
-
     fields: dict[str, int] = _grid(text)
     if fields:
         return fields

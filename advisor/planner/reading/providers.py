@@ -97,12 +97,10 @@ def _spread(text: str, found: list[ProviderMention]) -> list[ProviderMention]:
     """ "not AWS or GCP", "AWSとGCP以外": what rules one out rules out its neighbour in the list."""
     out = list(found)
     listed = re.compile(r"\s?(?:,|、|/|・|or|and|nor|と|や|か|&)\s?")
-    for i in range(len(out) - 1):
-        if listed.fullmatch(text, out[i].end, out[i + 1].start):
-            a, b = out[i], out[i + 1]
-            if "excluded" in (a.role, b.role) and a.role != b.role:
-                out[i] = ProviderMention(a.provider, a.text, a.start, a.end, "excluded")
-                out[i + 1] = ProviderMention(b.provider, b.text, b.start, b.end, "excluded")
+    pairs = [i for i in range(len(out) - 1) if listed.fullmatch(text, out[i].end, out[i + 1].start)]
+    for i in (*pairs, *reversed(pairs)):
+        if "excluded" in (out[i].role, out[i + 1].role):
+            out[i], out[i + 1] = replace(out[i], role="excluded"), replace(out[i + 1], role="excluded")
     return out
 
 
