@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import gc
 import importlib
@@ -113,13 +114,26 @@ def laid_out_once() -> Iterator[None]:
         App.create_app = create  # type: ignore[method-assign]
 
 
+class _TabConfigs:
+    """Gives each open tab its own configuration of the page, which does not write down what it shows."""
+
+    def __init__(self, config: Any):
+        self._config = config
+
+    def __copy__(self) -> Any:
+        mine = copy.copy(self._config)
+        mine.config_for_block = lambda *args, **options: {}
+        return mine
+
+
 def adopt(app: Any, page: Any) -> None:
     """Make the mounted application the page's own, so that queued and direct events share one memory of open tabs.
 
-    Of each tab only what differs from the page is remembered: a copy of the whole page, a quarter of a megabyte, would serve
-    Gradio's deep links alone, which this page does not have.
+    Of each tab only what its components are is remembered. A copy of the whole page with all that it shows, a quarter of a
+    megabyte and worked out anew for every component of every update, would serve Gradio's deep links alone, which this
+    page does not have.
     """
     from gradio.routes import App
 
     page.app = next(route.app for route in app.routes if isinstance(getattr(route, "app", None), App))
-    page.app.state_holder.blocks = SimpleNamespace(default_config=page.default_config, blocks={})
+    page.app.state_holder.blocks = SimpleNamespace(default_config=_TabConfigs(page.default_config), blocks={})

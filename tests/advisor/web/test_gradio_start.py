@@ -99,6 +99,11 @@ def test_a_new_tab_is_remembered_without_a_copy_of_the_page(tmp_path):
     assert tab.config_values == {} and tab.blocks_config.fns == mounted.get_blocks().fns
     number, state = next((n, b) for n, b in tab.blocks_config.blocks.items() if b.get_block_name() == "state")
     tab[number] = b"mine"
+    shown = next(n for n, b in tab.blocks_config.blocks.items() if b.get_block_name() == "html")
+    tab._update_value_in_config(shown, "x" * 1000)
+    tab._update_config(shown)
+    assert "x" * 1000 not in str(tab.config_values)
+    assert len(mounted.get_blocks().get_config_file()["components"]) > 100
     assert tab[number] == b"mine" and mounted.state_holder["other"][number] == state.value
 
 
