@@ -60,10 +60,18 @@ def _wants(text: str, topic: str) -> bool:
             return True
         left = max(text.rfind(mark, 0, hit.start) for mark in "。.!！?？\n") + 1
         right = min((i for i in (text.find(mark, hit.end) for mark in "。!！?？\n") if i >= 0), default=len(text))
-        sentence = text[left : right + 1]
+        sentence = _without_let_go(text[left : right + 1])
         if not says("link_doubt", sentence) and not says("current", sentence):
             return True
     return False
+
+
+def _without_let_go(sentence: str) -> str:
+    """A sentence without the words that let another link go ("InfiniBandは不要、NVLinkだけ")."""
+    for topic in ("ib_no", "nvlink_no"):
+        for hit in hits(topic, sentence):
+            sentence = sentence.replace(hit.text, " ")
+    return sentence
 
 
 def read_fabrics(text: str) -> tuple[str, ...]:

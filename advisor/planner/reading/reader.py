@@ -88,8 +88,9 @@ def read(text: str, previous: Reading | None = None, *, lexicon: Lexicon | None 
     if not any(c.isalnum() for c in text):
         return _empty(text, previous)
     question, log = pasted.split(text)
-    norm = apart(correct(normalize(clip(question)), lexicon), lexicon)
-    lang = language.detect(norm)
+    written = normalize(clip(question))
+    norm = apart(correct(written, lexicon), lexicon)
+    lang = language.detect(written)
     lang = language.detect(question.lower()) if lang == "unknown" else lang
     if lang == "unknown" and previous is not None:
         lang = previous.answer_lang
