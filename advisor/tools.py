@@ -50,6 +50,7 @@ class SizeArgs(_Args):
     gpu: str = Field(description="GPU model, for instance 'A100 80GB' or 'H100 SXM'.")
     gpus: int = Field(ge=1, le=100_000, description="GPUs in all.")
     nodes: int = Field(default=1, ge=1, le=20_000)
+    grow: bool = Field(default=False, description="Take as many more GPUs of one node as the job needs.")
     nvlink: Literal["yes", "no", "unknown"] = "unknown"
     constraints: Constraints = Field(default=Constraints(), description="Where the price may come from.")
     lang: Lang = "en"
@@ -106,14 +107,22 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         gpu: str,
         gpus: int,
         nodes: int = 1,
+        grow: bool = False,
         nvlink: Literal["yes", "no", "unknown"] = "unknown",
         constraints: Constraints | None = None,
         lang: Lang = "en",
     ) -> tuple[str, dict[str, Any]]:
-        from advisor.named_prices import assess_as_sold
+        from advisor.named_prices import NODE_GPUS, assess_as_sold
 
         limits = constraints or Constraints()
-        result = assess_as_sold(engine.offers, engine.facts, workload, gpu, gpus, nodes, nvlink, limits, lang)
+        counts = [gpus, *(n for n in (2, 4, NODE_GPUS) if n > gpus)] if grow and nodes == 1 else [gpus]
+        tried = []
+        for count in counts:
+            row = assess_as_sold(engine.offers, engine.facts, workload, gpu, count, nodes, nvlink, limits, lang)
+            tried.append(row)
+            if row["fits"] is not False:
+                break
+        result = tried[-1]
         return json.dumps(result, ensure_ascii=False), result
 
     def compare_links(names: list[str]) -> tuple[str, list[dict[str, Any]]]:

@@ -150,6 +150,8 @@ def size_calls(reading: Reading) -> list[Call]:
     assert workload is not None
     calls: list[Call] = []
     seen: set[tuple[str, int]] = set()
+    named = [m for m in (*reading.current, *reading.candidates) if m.gpu]  # "H100 or A100": as many as it takes
+    uncounted = len({m.gpu for m in named}) > 1 and all(m.total is None for m in named)
     for mention in (*reading.current, *reading.candidates):
         gpu = sized_gpu(mention)
         if gpu is None:
@@ -166,6 +168,7 @@ def size_calls(reading: Reading) -> list[Call]:
                     "gpu": gpu,
                     "gpus": gpus,
                     "nodes": mention.nodes or 1,
+                    **({"grow": True} if uncounted else {}),
                     "constraints": places_of(reading),
                     "lang": reading.answer_lang,
                 },

@@ -155,7 +155,9 @@ def within_budget(
         costs = [c.usd_hour * (rental_hours(c, sizing) or 1.0) for c in pool]
         fine = [c for c, cost in zip(pool, costs, strict=True) if cost <= constraints.budget_usd]
         if not fine:
-            return [], {"budget_usd": round(min(costs), 2)}
+            least = round(min(costs), 2)
+            known = any(rental_hours(c, sizing) is not None for c in pool)
+            return [], {"budget_usd": least} | ({} if known else {"budget_usd_one_hour": least})
         pool = fine
     month = constraints.budget_usd_month
     if month is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
+from statistics import mode
 
 from advisor.answer import Constraints, Lang, Needs, Pick, Verdict, Workload
 from advisor.errors import BadRequest
@@ -16,6 +18,7 @@ from advisor.reasoning.candidates import (
     work_tokens,
 )
 from advisor.reasoning.counterfactuals import Links, link_worth
+from advisor.reasoning.inference import serving_memory
 from advisor.reasoning.job import Plan
 from advisor.reasoning.joint import joined, nvlink_of, with_fp64
 from advisor.reasoning.memory import train_memory
@@ -132,6 +135,38 @@ def least_gb(sizing: Sizing, candidate: Candidate, facts: Facts) -> float:
     least = replace(job, micro_batch=1, recompute="full")
     plan = Plan(dp=gpus, sharding="zero3" if gpus > 1 else "ddp")
     return min(candidate.result.memory_gb, train_memory(least, plan, facts.values).total)
+
+
+MOST_CARDS = 512
+
+
+def usual_card_gb(groups: Sequence[Group], constraints: Constraints) -> float:
+    """GB of the card that the answer counts in: the commonest of a card that was named, else the largest on offer; 0 if unknown."""
+    sizes = [g.offers[0].gpu_memory_gb or (g.gpu.memory_gb if g.gpu else 0.0) or 0.0 for g in groups]
+    return mode(sizes) if constraints.gpus else max(sizes)
+
+
+def least_cards(sizing: Sizing, card_gb: float, facts: Facts) -> tuple[int, float]:
+    """(cards of that size that hold the job at the least, GB over all of them): sharded over all, one sequence, recomputed.
+
+    Where even many do not (one sequence fills a card), the count that weights and states alone would take.
+    """
+    room = card_gb * facts.values["usable_memory"]
+    fewest = max(1, ceil(floor_gb(sizing) / room))
+    if sizing.mode == "memory" or sizing.shape is None:
+        return fewest, floor_gb(sizing)
+    for gpus in range(fewest, min(MOST_CARDS, 4 * fewest) + 1):
+        if sizing.job is not None:
+            least = replace(sizing.job, micro_batch=1, recompute="full")
+            plan = Plan(dp=gpus, sharding="zero3" if gpus > 1 else "ddp")
+            each = train_memory(least, plan, facts.values).total
+        else:
+            precision = sizing.workload.precision or "bf16"
+            parts = serving_memory(sizing.shape, precision, sizing.context, sizing.streams, gpus, facts.values)
+            each = sum(parts.values())
+        if each <= room:
+            return gpus, each * gpus
+    return fewest, floor_gb(sizing)
 
 
 def _needs(
@@ -285,10 +320,10 @@ def _infeasible(
         if missing is not None:
             return _no_such_count(task, constraints, missing, nearest_pool, lang, limit)
         required["memory_gb"] = round(floor_gb(sizing), 1)
-        largest = max((g.offers[0].gpu_memory_gb or (g.gpu.memory_gb if g.gpu else 0.0) or 0.0) for g in groups)
-        if largest:
-            required["gpus"] = float(-(-floor_gb(sizing) // (largest * facts.values["usable_memory"])))
-            required["card_gb"] = largest
+        card = usual_card_gb(groups, constraints)
+        if card:
+            gpus, total = least_cards(sizing, card, facts)
+            required |= {"gpus": float(gpus), "memory_gb": round(total, 1), "card_gb": card}
             required["machine_gpus"] = max(g.offers[0].gpu_count for g in groups)
     elif not pool and sizing.workload.deadline_hours:
         best = min((c for c in found.fastest if c.hours is not None), key=lambda c: c.hours or 0.0, default=None)

@@ -207,8 +207,11 @@ def problems(
 ) -> tuple[str, ...]:
     """What is missing, in numbers; with the cluster that is sold on request, where the machines themselves cannot be joined."""
     lines = []
-    if "budget_usd" in required:
+    if "budget_usd" in required and "budget_usd_one_hour" not in required:
         lines.append(say("problem.budget", lang, need=required["budget_usd"], have=constraints.budget_usd or 0.0))
+    if "budget_usd_one_hour" in required:
+        need, have = required["budget_usd_one_hour"], constraints.budget_usd or 0.0
+        lines.append(say("problem.budget_one_hour", lang, need=need, have=have))
     if "budget_usd_month" in required:
         lines.append(
             say(

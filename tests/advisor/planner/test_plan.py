@@ -70,3 +70,17 @@ def test_a_job_of_known_length_is_not_held_to_the_hours_of_rental():
 def test_a_listing_is_capped_by_budget_and_time():
     ((name, arguments),) = _calls("8x H100 for 100 hours, budget $2000")[:1]
     assert name == "filter_offers" and arguments["max_price"] == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "grow"),
+    [
+        ("Llama 3.3 70Bを50リクエスト同時に動かす。H100とA100のどちらがいい？", True),
+        ("Serving a 70B. Which is better, H100 or A100?", True),
+        ("Does a 70B in FP16 fit on one H100?", False),
+        ("2x A100 80GB or 4x A6000 for LoRA of a 70B?", False),
+    ],
+)
+def test_cards_compared_without_a_number_are_as_many_as_the_job_takes(text, grow):
+    sized = [arguments for name, arguments in _calls(text) if name == "size_workload"]
+    assert sized and all(arguments.get("grow", False) is grow for arguments in sized)

@@ -7,8 +7,8 @@ from advisor.answer import Constraints, Workload
 from advisor.reasoning import picking, trade
 from advisor.reasoning.candidates import Candidate, Result, Task, node_counts
 from advisor.reasoning.counterfactuals import link_worth
-from advisor.reasoning.recommend import recommend, wanted_of
-from advisor.reasoning.search import group_offers, search
+from advisor.reasoning.recommend import least_cards, recommend, wanted_of
+from advisor.reasoning.search import floor_gb, group_offers, search
 from advisor.reasoning.workload import complete
 from advisor.reasoning.worth import errand_hours
 from knowledge.facts import load_facts
@@ -244,3 +244,30 @@ def test_nodes_of_one_nvlink_domain_need_no_network():
     found = ask("full_ft", offers=[tray], params_b=70)
     assert found.picks[0].nodes > 1 and found.needs.internode_rdma == "no"
     assert says(found.needs.reasons, "One NVLink domain") and not says(found.needs.reasons, "Over 2 nodes")
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_budget_below_one_hour_is_told_as_an_hour_and_not_as_the_job(lang):
+    found = ask("full_ft", Constraints(budget_usd=1.0), lang=lang, params_b=13)
+    assert found.outcome == "infeasible" and found.required["budget_usd_one_hour"] > 1
+    assert says(found.problem, {"en": "one hour", "ja": "1時間だけでも"}[lang]) and len(found.problem) == 1
+    whole = ask("full_ft", Constraints(budget_usd=1.0), lang=lang, params_b=13, tokens=1e10)
+    assert "budget_usd_one_hour" not in whole.required
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "card"),
+    [("full_ft", {"params_b": 70}, 80), ("lora", {"params_b": 70}, 80), ("inference", {"params_b": 405}, 80)],
+)
+def test_the_cards_that_are_needed_really_hold_the_job(kind, fields, card):
+    sizing = complete(Workload(kind=kind, **fields), FACTS)
+    gpus, total = least_cards(sizing, card, FACTS)
+    assert total <= gpus * card * FACTS.values["usable_memory"] and total > floor_gb(sizing)
+    assert gpus > 1 and least_cards(sizing, 10 * card, FACTS)[0] < gpus
+
+
+def test_the_need_is_counted_in_the_commonest_board_of_the_card_that_was_named():
+    boards = [offer("delta", "H100", "SXM", 8, 80, 20.0), offer("echo", "H100", "PCIe", 8, 80, 18.0)]
+    boards.append(offer("golf", "H100", "NVL", 8, 94, 19.0))
+    found = ask("full_ft", Constraints(gpus=("H100",), gpu_count=8), boards, params_b=70)
+    assert found.outcome == "infeasible" and found.required["card_gb"] == 80 and found.required["gpus"] > 8
