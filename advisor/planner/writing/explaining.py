@@ -22,7 +22,7 @@ HELD_WEIGHT = 0.6
 """An added document that holds every word of the question stands like a guide whose question is 60 % the same."""
 UNASKED_PROVIDER = 0.35
 DISPUTE = 0.1
-NAMED_GPU = 0.1
+NAMED_GPU = 0.05
 UNNAMED_LINK = 0.4
 """Taken from an entry that speaks of none of the links the turn names."""
 UNASKED_LINK = 0.25
@@ -47,7 +47,7 @@ SAME_QUESTION = 0.45
 """From here a passage's "yes" or "no" answers the question that was asked."""
 YES_NO = re.compile(
     r"^(?:(?:Yes|No|Neither|Hardly|Right|Wrong|Both|Not in itself|Not always|Usually not|Not necessarily|It depends)"
-    r"(?:, [^.!?:]{0,80})?[.:!] |(?:はい|いいえ|誤りです|違います|使えません|なりません|正しいです|不要です|必要です|可能です|できます|できません|足ります)[。、]\s?)"
+    r"(?:, [^.!?:]{0,30})?[.!] |(?:はい|いいえ|誤りです|違います|使えません|なりません|正しいです|不要です|必要です|可能です|できます|できません|足ります)[。、]\s?)"
 )
 MONEY = re.compile(r"[$¥€]\s?\d|\d\s?(?:円|ドル|dollars?)|万円|budget|予算")
 ORPHAN = re.compile(
@@ -287,11 +287,12 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
         hits = [hit for hit in hits if hit.area != "provider" or hit.provider in providers] or hits
     gpus = [m.gpu.lower() for m in reading.mentions.gpus if m.gpu]
 
-    makers = {gpu.split()[0] for gpu in gpus}
-    named = [name for name in reading.mentions.fabrics if name in LINK_NAMES]
+    makers = {gpu.split()[0] for gpu in gpus if gpu.split()[0].isalpha()}
+    about_links = reading.intent != "troubleshoot"
+    named = [name for name in reading.mentions.fabrics if about_links and name in LINK_NAMES and name != "ethernet"]
 
     def weight(place: int, hit: Any) -> float:
-        likeness = asked_alike(query, (*hit.asks, hit.title)) if hit.asks else HELD_WEIGHT * held(query, hit.text)
+        likeness = asked_alike(query, hit.asks) if hit.asks else HELD_WEIGHT * held(query, hit.text)
         score = likeness - RANK_STEP * place
         if hit.area == "provider" and hit.provider not in providers:
             score -= UNASKED_PROVIDER
@@ -305,7 +306,7 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
             score -= UNASKED_LINK
         if any(len(maker) >= FAMILY_WORD and maker in title for maker in makers):
             score += UNASKED_LINK
-        if reading.question_type == "what_is" and any(defines(name, about) for name in named):
+        if reading.question_type == "what_is" and not gpus and any(defines(name, about) for name in named):
             score += DEFINES
         if named and hit.asks and not any(gpu.split()[0] in about for gpu in gpus):
             score -= UNNAMED_LINK * sum(name not in about for name in named) / len(named)

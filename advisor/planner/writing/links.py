@@ -151,7 +151,8 @@ def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
         sentences = list(dict.fromkeys(words for _, words in found))[:MOST_NAMED]
         words = (" " if lang == "en" else "").join(sentences)
         if len(states) > 1 or states == {"depends"}:
-            if premise.asked and yes_no:
+            machine = any(m.gpu and m.gpu.lower() == premise.subject.lower() and m.count for m in reading.mentions.gpus)
+            if premise.asked and yes_no and not machine:
                 lines.append(text("writing.premise.depends", lang, claim=words))
             continue
         holds = (states == {"yes"}) == (premise.relation == "has")
