@@ -34,6 +34,13 @@ def promised_board(reading: Reading) -> str | None:
     return f"{gpu}-{variant}" if variant else gpu
 
 
+def asks_of_its_job(reading: Reading) -> bool:
+    """Whether an explanation is asked for a job of known size: then what the links give is worked out for that job."""
+    job = reading.workload
+    sized = job is not None and (job.params_b is not None or job.memory_gb is not None)
+    return sized and reading.intent == "explain" and bool(reading.acts & {"about_links", "does_it"})
+
+
 def next_calls(reading: Reading) -> list[Call]:
     """The calls that answer the turn, all of which can run at once; none for a refusal or a question back."""
     calls: list[Call] = []
@@ -51,7 +58,7 @@ def next_calls(reading: Reading) -> list[Call]:
         calls += search_calls(reading, k=4)
     else:
         calls += search_calls(reading, k=EXPLAIN_K)
-        if is_sized(reading) and reading.turn > 1 and reading.acts & ABOUT_THE_JOB:
+        if is_sized(reading) and (asks_of_its_job(reading) or (reading.turn > 1 and reading.acts & ABOUT_THE_JOB)):
             calls.append(recommend_call(reading))
     names = named_hardware(reading)
     if names:

@@ -84,6 +84,10 @@ def write(reading: Any, results: Any) -> Answer:
         parts.append("\n".join(job))
         if why or deep:
             parts += deeper(recommendation, lang)
+    asked_of_the_job = job and not about_the_last_answer and reading.question_type == "yes_no"
+    if asked_of_the_job:
+        parts.append(job[0])
+        job = job[1:]
     named = named_lines(worth_naming(reading, results.links, "\n".join(parts)), lang)
     compared = (
         bool(reading.acts & {"compare", "difference"}) and sum(row["kind"] == "type" for row in results.links) > 1
