@@ -114,7 +114,7 @@ def recommend(
         assumptions=assumptions,
         why_not_runner_up=trade.why_not(chosen, sizing, constraints, lang),
         flips=trade.flips(sizing, chosen, links, constraints, lang),
-        formula=trade.formula(sizing, constraints, lang),
+        formula=trade.formula(chosen, sizing, constraints, lang),
         charts=chart_series(task, chosen, affordable),
     )
 

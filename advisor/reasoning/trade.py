@@ -191,10 +191,15 @@ def capacity(sizing: Sizing, candidate: Candidate) -> int:
     return sizing.streams + (int(free / each) if each > 0 and free > 0 else 0)
 
 
-def formula(sizing: Sizing, constraints: Constraints, lang: Lang) -> str:
+def formula(chosen: Sequence[tuple[Role, Candidate]], sizing: Sizing, constraints: Constraints, lang: Lang) -> str:
     """The ranking formula, as printed."""
-    by_price = constraints.sort in ("price", "price_gpu") or sizing.mode == "memory"
-    return say("formula.price" if by_price else "formula.score", lang)
+    rows = [candidate for _, candidate in chosen]
+    if by_hour(rows, sizing, constraints):
+        return say("formula.price", lang)
+    if not wants_cheap(sizing, constraints):
+        return say("formula.score", lang)
+    ends = all(c.errand_hours is not None for c in rows)
+    return say("formula.cost" if ends else "formula.price", lang)
 
 
 def problems(

@@ -180,6 +180,8 @@ def _ordinary(text: str, key: str, start: int, end: int, lexicon: Lexicon) -> bo
             len(key) < 4 and not re.search(r"\d", key) and key not in ("sd", "qwq", "svd", "gnn", "vit", "cnn", "xgb")
         )
     near = text[max(0, start - 24) : end + 24]
+    if re.search(r"\d\.\d$", key):  # "wan2.2": a version stands behind names, seldom behind words
+        return False
     return not (re.match(r"[\s-]?v?\d", text[end : end + 3]) or says("model_words", near))
 
 

@@ -141,7 +141,7 @@ def _read(
     seq_len = next((q.value for q in numbers if q.meaning == "seq_len"), None)
     model = same_family(norm, model, before, lexicon)
     guessed = family_default(model, lexicon)
-    kind = read_kind(norm, model, seq_len, old_kind)
+    kind = read_kind(norm, guessed or model, seq_len, old_kind)
     if kind in (None, "inference") and any(q.meaning == "audio_hours" for q in numbers):
         kind = "batch_inference"
     hard = gpu_fields(gpus)

@@ -150,3 +150,17 @@ def test_training_in_bf16_is_not_put_on_cards_without_it():
     volta = offer("hotel", "V100", "SXM", 2, 32, 0.3, nvlink="yes", nvlink_gb_s_per_gpu=300, nvlink_domain_gpus=2)
     assert all(p.gpu != "V100" for p in ask("lora", offers=[volta, *MARKET], params_b=8).picks)
     assert ask("lora", Constraints(gpus=("V100",)), [volta], params_b=8).picks[0].gpu == "V100"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "sort", "words"),
+    [
+        ("lora", {"tokens": 1e8}, "price", "cost of the whole job"),
+        ("lora", {}, "price", "price an hour"),
+        ("lora", {}, "cost", "cost of the whole job"),
+        ("inference", {}, "cost", "price an hour"),
+        ("lora", {}, None, "score"),
+    ],
+)
+def test_the_printed_order_is_the_one_that_was_used(kind, fields, sort, words):
+    assert words in ask(kind, Constraints(sort=sort), params_b=3, **fields).formula
