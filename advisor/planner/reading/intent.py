@@ -14,6 +14,8 @@ _ASKED_CHARS = 2_000
 _LINK_QUESTION = 2.5
 _SUMMARIZE = 6.0
 """Weight of the act in the table: "summarise 40,000 documents" is a job and no wish for a summary."""
+_TO_EXPLAIN = frozenset({"why", "difference", "what_is", "how", "verify", "symptom", "ask", "summarize", "tools"})
+"""Who tells a job and asks whether it needs a link wants a machine for it, unless an explanation is asked for."""
 _TOOL_RELEVANCE = 0.4
 _SMALL_TALK = 60
 _WORD_OR_TWO = 6
@@ -113,7 +115,12 @@ def guess(text: str, signals: Signals) -> Guess:
         acts -= {"does_it", "about_links"}
         totals["explain"] = 0.0
         totals["picks"] = max(totals["picks"], _LINK_QUESTION)
+    if signals.has_job and signals.has_hardware and says("times_asked", text):
+        acts = (acts - {"symptom", "does_it", "about_links"}) | {"choose"}
+        totals = {"picks": max(totals.values()), "explain": 0.0, "troubleshoot": 0.0}
     _weigh(totals, acts, signals)
+    if signals.has_job and "job_wish" in acts and acts & {"about_links", "does_it"} and not acts & _TO_EXPLAIN:
+        totals["picks"] = max(totals["picks"], totals["explain"] + 1)
     asks_machine = acts & {"rent_ask", "want_rent", "price_query", "list", "choose", "sort_price"}
     if "seller_network" in acts and signals.has_limits and not (signals.has_hardware or asks_machine):
         totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
