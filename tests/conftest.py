@@ -1,5 +1,6 @@
 """Fixtures that every test shares: an isolated home, and the folder of real inputs where it is present."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,21 @@ def advisor(built_home):
     from advisor.settings import Settings
 
     return build_advisor(Settings(home=built_home))
+
+
+@pytest.fixture(scope="session")
+def copy_home(built_home):
+    """A function that copies the built home without its conversations.
+
+    Databases go through SQLite: reading an open one as a plain file drops the locks that this process holds on it.
+    """
+    from knowledge.published import copy_sqlite
+
+    def copy(target: Path) -> Path:
+        shutil.copytree(built_home, target, ignore=shutil.ignore_patterns("*.sqlite*"))
+        for database in (*built_home.rglob("*.sqlite"), *built_home.rglob("*.sqlite3")):
+            if database.name != "conversations.sqlite":
+                copy_sqlite(database, target / database.relative_to(built_home))
+        return target
+
+    return copy

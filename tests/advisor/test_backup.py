@@ -1,7 +1,6 @@
 """Backup and restore: everything comes back, nothing else gets in, a damaged file changes nothing."""
 
 import json
-import shutil
 import sqlite3
 import zipfile
 
@@ -15,9 +14,9 @@ from knowledge.library import Library
 
 
 @pytest.fixture(scope="module")
-def used_home(built_home, tmp_path_factory):
+def used_home(copy_home, tmp_path_factory):
     home = tmp_path_factory.mktemp("used") / "home"
-    shutil.copytree(built_home, home)
+    copy_home(home)
     advisor = build_advisor(Settings(home=home))
     advisor.ask("Full fine-tune of a 13B model on A100 80GB", "a-thread")
     (home / "feedback.jsonl").write_text('{"liked": true}\n')

@@ -2,7 +2,6 @@
 
 import os
 import resource
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -22,12 +21,8 @@ GARBAGE = b"not what it was\n" * 1000
 
 
 @pytest.fixture
-def home(built_home, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(built_home, copy)
-    for extra in copy.glob("conversations.sqlite*"):
-        extra.unlink()
-    return copy
+def home(copy_home, tmp_path):
+    return copy_home(tmp_path / "copy")
 
 
 def command(home, *arguments, file_limit=None):

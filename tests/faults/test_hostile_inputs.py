@@ -1,7 +1,6 @@
 """What strangers can put into pages, catalogues, archives and questions, and that it stays text."""
 
 import io
-import shutil
 import zipfile
 
 import numpy as np
@@ -31,10 +30,8 @@ def _csv(*rows):
 
 
 @pytest.fixture
-def home(built_home, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(built_home, copy)
-    return copy
+def home(copy_home, tmp_path):
+    return copy_home(tmp_path / "copy")
 
 
 def test_orders_in_an_ingested_page_change_no_number_and_no_pick(home, tmp_path):
