@@ -199,7 +199,8 @@ def _best(totals: dict[str, float], acts: set[str], signals: Signals) -> Intent:
         return "troubleshoot"
     if signals.follows and not signals.changed:
         return "explain"
-    return "explain" if signals.names and not signals.has_hardware else "picks"
+    named_only = signals.names and not (signals.has_hardware or signals.counted)
+    return "explain" if named_only else "picks"
 
 
 def _enough(signals: Signals, acts: set[str]) -> bool:

@@ -96,7 +96,7 @@ def home_providers(text: str, lexicon: Lexicon) -> tuple[str, ...]:
 def _spread(text: str, found: list[ProviderMention]) -> list[ProviderMention]:
     """ "not AWS or GCP", "AWSとGCP以外": what rules one out rules out its neighbour in the list."""
     out = list(found)
-    listed = re.compile(r"\s?(?:,|、|/|・|or|and|nor|と|や|か|&)\s?")
+    listed = re.compile(r"\s?(?:,|、|/|・|or|and|nor|と|や|か|も|&)\s?")
     pairs = [i for i in range(len(out) - 1) if listed.fullmatch(text, out[i].end, out[i + 1].start)]
     for i in (*pairs, *reversed(pairs)):
         if "excluded" in (out[i].role, out[i + 1].role):
