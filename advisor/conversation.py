@@ -140,6 +140,7 @@ class Advisor:
                 )
                 answer = answer.model_copy(update={"text": grounded.text, "citations": grounded.citations})
                 notes += grounded.notes
+        notes += [f"failed:{name}" for name in results.failed]
         if "search_guides" in results.done and (degraded := self.engine.degraded()):
             from advisor.messages import text
 

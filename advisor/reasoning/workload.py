@@ -83,7 +83,8 @@ def complete(workload: Workload, facts: Facts) -> Sizing:
     if not params:
         params = put("params_b", 7.0, "assumed")
     spec = model or facts.shape_for_size(params, _active(workload, params))
-    shape = shape_of(spec, facts.shape_for_size(params, spec.active_params_b if model else _active(workload, params)))
+    active = _active_of(model, params) if model else _active(workload, params)
+    shape = shape_of(spec, facts.shape_for_size(params, active))
     if kind in SERVING:
         native = facts.native_precision(workload.model, model) if workload.model else None
         sizing = _serving(workload, values, sources, shape, model, put, native)
@@ -136,6 +137,14 @@ def frugal(workload: Workload, constraints: Constraints, facts: Facts) -> Worklo
         return workload
     sources: dict[str, ValueSource] = {**workload.sources, "precision": "assumed"}
     return workload.model_copy(update={"precision": "fp8", "sources": sources})
+
+
+def _active_of(model: ModelSpec, params: float) -> float | None:
+    """Active parameters (billions) of a named mixture of experts whose size was perhaps told in round figures; else None."""
+    active = model.active_params_b
+    if not active or (model.params_b and active >= 0.95 * model.params_b):
+        return None
+    return min(active, params)
 
 
 def _active(workload: Workload, params: float) -> float | None:

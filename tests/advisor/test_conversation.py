@@ -184,3 +184,34 @@ def test_edited_assumptions_recompute(advisor):
     events = list(advisor.stream("(edited)", "edited", workload=changed, constraints=first.constraints))
     assert events[-1].answer.workload.params_b == 14
     assert events[-1].answer.picks
+
+
+def test_a_size_in_round_figures_is_sized_like_the_model(advisor):
+    answer = advisor.ask("Full fine-tune of Llama 405B for $100 in total")
+    assert answer.intent == "infeasible"
+    assert not answer.notes
+
+
+def test_a_failed_calculation_is_told(built_home, monkeypatch):
+    own = build_advisor(Settings(home=built_home))
+    from advisor import selection
+
+    def broken(*_args, **_options):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(selection, "recommend_from_store", broken)
+    answer = own.ask("Full fine-tune of a 9B model on one node")
+    assert "failed:recommend" in answer.notes
+    assert "calculation failed" in answer.text
+    assert not answer.picks
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("We want NVLink between our two servers", "NVLink stays inside a server"),
+        ("InfiniBandで1ノード内の8枚の通信は速くなりますか", "サーバー同士"),
+    ],
+)
+def test_what_a_link_cannot_join_is_said_first(advisor, question, said):
+    assert said in advisor.ask(question).text[:120]

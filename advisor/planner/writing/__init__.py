@@ -29,7 +29,13 @@ def write(reading: Reading, results: Results, *, stale_days: int = STALE_DAYS) -
         return picking.write(reading, results, stale_days)
     if results.page is not None and not asks_nothing(reading):
         return listing.write(reading, results, stale_days)
-    return explaining.write(reading, results)
+    answer = explaining.write(reading, results)
+    if results.failed.keys() & {"recommend", "filter_offers"}:
+        from advisor.messages import text
+
+        note = text("writing.tool_failed", answer.lang)
+        return answer.model_copy(update={"text": f"> {note}\n\n{answer.text}"})
+    return answer
 
 
 LIST_ACTS = frozenset({"list", "sort_price", "price_query", "cheaper", "edited"})

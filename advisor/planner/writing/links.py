@@ -81,7 +81,7 @@ def corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
 def said_of(mention: Any, words: str) -> float | None:
     """The size that a sentence gives a card after its name ("H200 has 192GB"); None where it gives none."""
     plain = unicodedata.normalize("NFKC", words).lower()
-    size = r"(?: has| have| comes with| with|は|が|って)\s*(\d{2,3})\s?gb"
+    size = r"(?: has| have| comes with| with|は|が|って)\s*(\d{2,3})\s?gb(?![a-z/])"
     found = re.search(re.escape(mention.text.lower()) + size, plain)
     return float(found[1]) if found else None
 
@@ -92,7 +92,7 @@ def fabric_line(reading: Any, lang: str) -> list[str]:
 
     known = load_facts().fabrics
     names = [side.name for side in reading.alternatives if side.kind == "fabric"]
-    if not names and reading.acts & {"compare", "difference", "does_it", "verify"}:
+    if not names and reading.acts & {"compare", "difference"}:
         names = list(reading.mentions.fabrics)
     sides = [known[name] for name in names if name in known]
     if len(sides) < 2:

@@ -11,7 +11,7 @@ from pathlib import Path
 from advisor.messages import text
 
 MOST_CHARS = 2_000
-CLAIMS = ("lora_needs_rdma", "more_is_faster", "nvlink_pools", "nvlink_between_nodes")
+CLAIMS = ("lora_needs_rdma", "more_is_faster", "nvlink_pools", "nvlink_between_nodes", "infiniband_inside")
 
 
 @cache
