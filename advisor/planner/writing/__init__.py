@@ -15,6 +15,13 @@ STALE_DAYS = 30
 
 def write(reading: Reading, results: Results, *, stale_days: int = STALE_DAYS) -> Answer:
     """The answer of one turn. Never raises for anything that a question or a tool result can hold."""
+    from advisor.planner.writing.bold import shown
+
+    answer = _write(reading, results, stale_days)
+    return answer.model_copy(update={"text": shown(answer.text)})
+
+
+def _write(reading: Reading, results: Results, stale_days: int) -> Answer:
     from advisor.planner.writing import diagnosing, explaining, listing, picking, short
 
     if results.diagnosis is not None:
