@@ -115,6 +115,8 @@ def guess(text: str, signals: Signals) -> Guess:
         acts -= {"does_it", "about_links"}
         totals["explain"] = 0.0
         totals["picks"] = max(totals["picks"], _LINK_QUESTION)
+    if says("times_gpus", text) and says("question", text) and not (signals.follows or signals.names):
+        totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
     if signals.has_job and signals.has_hardware and says("times_asked", text):
         acts = (acts - {"symptom", "does_it", "about_links"}) | {"choose"}
         totals = {"picks": max(totals.values()), "explain": 0.0, "troubleshoot": 0.0}
@@ -128,7 +130,8 @@ def guess(text: str, signals: Signals) -> Guess:
         totals["troubleshoot"] += 4 if totals["picks"] < 4 else 1
         acts.add("diagnose")
     intent = _best(totals, acts, signals)
-    if intent == "picks" and not _enough(signals, acts) and relevance >= 0.5 and not acts & {"rent_ask", "want_rent"}:
+    bare = acts <= {"size_ask", "rent_ask", "want_rent"} or bool(acts & {"rent_ask", "want_rent"})
+    if intent == "picks" and not _enough(signals, acts) and relevance >= 0.5 and not bare:
         intent = "explain"
     if intent == "picks" and (not _enough(signals, acts) or _says_little(text, signals, acts)):
         return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)

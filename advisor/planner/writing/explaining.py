@@ -21,6 +21,7 @@ RANK_STEP = 0.03
 HELD_WEIGHT = 0.6
 """An added document that holds every word of the question stands like a guide whose question is 60 % the same."""
 UNASKED_PROVIDER = 0.35
+NAMED_PROVIDER = 0.15
 DISPUTE = 0.1
 NAMED_GPU = 0.05
 UNNAMED_LINK = 0.4
@@ -298,8 +299,8 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     def weight(place: int, hit: Any) -> float:
         likeness = asked_alike(query, hit.asks) if hit.asks else HELD_WEIGHT * held(query, hit.text)
         score = likeness - RANK_STEP * place
-        if hit.area == "provider" and hit.provider not in providers:
-            score -= UNASKED_PROVIDER
+        if hit.area == "provider":
+            score += NAMED_PROVIDER if hit.provider in providers else -UNASKED_PROVIDER
         if hit.area == "disagreement":
             score -= DISPUTE
         if any(gpu in hit.title.lower() for gpu in gpus):
