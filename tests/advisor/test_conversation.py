@@ -215,3 +215,19 @@ def test_a_failed_calculation_is_told(built_home, monkeypatch):
 )
 def test_what_a_link_cannot_join_is_said_first(advisor, question, said):
     assert said in advisor.ask(question).text[:120]
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("Are 4x RTX A5000 all joined by NVLink?", "**No.**"),
+        ("H100 NVL 8枚は全部NVLinkでつながりますか？", "**いいえ。**"),
+        ("Is NVLink all-to-all on p3dn.24xlarge?", "**No.**"),
+        ("Does RTX 4090 have NVLink?", "**No.**"),
+        ("Is NVLink on H100 SXM guaranteed at every marketplace host?", ""),
+    ],
+)
+def test_links_of_pairs_are_no_link_of_all(advisor, question, verdict):
+    text = advisor.ask(question).text
+    assert text.startswith(verdict)
+    assert not text.startswith("**Yes.**")

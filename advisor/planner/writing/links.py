@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 from advisor.messages import text
@@ -144,7 +145,7 @@ def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     lines = []
     yes_no = reading.question_type == "yes_no" or (reading.question_type == "none" and reading.intent == "explain")
     for premise in reading.premises:
-        found = [f for f in (fact(premise, row, lang) for row in rows_of(premise, reading, rows)) if f]
+        found = judged(reading, premise, rows_of(premise, reading, rows), lang)
         states = {state for state, _ in found}
         if not found:
             continue
@@ -164,6 +165,40 @@ def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     return lines or network_lines(reading, rows, lang)
 
 
+ALL_OF_THEM = re.compile(
+    r"\ball\b|each other|every (?:gpu|card|one)|all-to-all|fully (?:connected|linked)|全(?:部|て|結合|接続|gpu|員)|すべて|\d枚とも|みんな|どの組",
+    re.IGNORECASE,
+)
+TAKEN_FOR_GRANTED = re.compile(
+    r"\b(?:assum\w+|guarante\w+|always|certain|sure to|rely on|by default)\b|必ず|前提|保証|いつも|確実", re.IGNORECASE
+)
+FOUR_WAY = 900.0
+"""A bridge of this rate (GB/s, both directions) joins up to four cards; the others join two."""
+
+
+def judged(reading: Any, premise: Any, rows: Sequence[dict[str, Any]], lang: str) -> list[tuple[str, str]]:
+    """("yes", "no" or "depends", sentence) for each row that decides a claim.
+
+    Links of pairs are a "no" where the turn asks of more cards than a bridge joins; a "yes" that is to be taken for granted
+    depends on the host.
+    """
+    wants_all = ALL_OF_THEM.search(reading.text) is not None
+    count = max((m.count or 0 for m in reading.mentions.gpus), default=0)
+    out = []
+    for row in rows:
+        found = fact(premise, row, lang)
+        if found is None:
+            continue
+        state, words = found
+        group = 4 if row["kind"] == "gpu" and (row["nvlink_gb_s"] or 0) >= FOUR_WAY else 2
+        if state == "pairs":
+            state = "no" if wants_all and (not count or count > group) else "depends"
+        elif state == "yes" and premise.object == "nvlink" and TAKEN_FOR_GRANTED.search(reading.text):
+            state = "depends"
+        out.append((state, words))
+    return out
+
+
 def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     """Where a link is spoken of beside named types though nobody claimed it in words: what the types have.
 
@@ -181,7 +216,7 @@ def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
         found = _claimed("infiniband", types[:1], lang)
         lines += [text(f"writing.premise.{'no' if yes_no else 'wrong'}", lang, claim=words) for _, words in found]
     if "nvlink" in reading.mentions.fabrics and yes_no and len(types) <= MOST_NAMED:
-        found = _claimed("nvlink", types, lang)
+        found = judged(reading, Premise(subject="", relation="has", object="nvlink", text=""), types, lang)
         states = {state for state, _ in found}
         form = "right" if states == {"yes"} else "no" if states == {"no"} else "depends"
         words = (" " if lang == "en" else "").join(words for _, words in found)
@@ -195,7 +230,8 @@ def _kept_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
         return []
     lines = []
     for link, kind in (("infiniband", "provider"), ("nvlink", "gpu")):
-        found = _claimed(link, [row for row in rows if row["kind"] == kind], lang)
+        kept = [row for row in rows if row["kind"] == kind]
+        found = judged(reading, Premise(subject="", relation="has", object=link, text=""), kept, lang)
         if link in reading.mentions.fabrics and found:
             states = {state for state, _ in found}
             form = "right" if states == {"yes"} else "no" if states == {"no"} else "depends"
@@ -222,7 +258,7 @@ def rows_of(premise: Any, reading: Any, rows: tuple[Any, ...]) -> list[dict[str,
 
 
 def fact(premise: Any, row: dict[str, Any], lang: str) -> tuple[str, str] | None:
-    """("yes" or "no", the sentence that says so) for a claim about one row; None where the facts do not decide it."""
+    """("yes", "no" or "pairs", the sentence that says so) for a claim about one row; None where the facts do not decide it."""
     name = row["name"]
     if row["kind"] == "provider":
         return _provider_fact(premise, row, lang)
@@ -252,7 +288,7 @@ def _nvlink_fact(row: dict[str, Any], lang: str) -> tuple[str, str] | None:
         if row["link"] == "none":
             return "no", text("writing.premise.no_nvlink", lang, name=name, pcie=row["pcie_generation"] or "")
         if row["link"] in ("nvlink", "bridge"):
-            state = "depends" if row["link"] == "bridge" else "yes"
+            state = "pairs" if row["link"] == "bridge" else "yes"
             return state, text("writing.premise.has_nvlink", lang, name=name, link=link_words(row, lang))
         return None
     from knowledge.offers import Offer
@@ -264,7 +300,7 @@ def _nvlink_fact(row: dict[str, Any], lang: str) -> tuple[str, str] | None:
     if offer.nvlink == "no":
         key = "single" if offer.gpu_count <= 1 else "type_no_nvlink"
         return "no", text(f"writing.premise.{key}", lang, **words)
-    return "yes", text("writing.premise.has_nvlink", lang, **words)
+    return "pairs" if offer.nvlink == "partial" else "yes", text("writing.premise.has_nvlink", lang, **words)
 
 
 def _provider_fact(premise: Any, row: dict[str, Any], lang: str) -> tuple[str, str] | None:
