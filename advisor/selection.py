@@ -242,6 +242,11 @@ def named_offer(gpu: str, gpus: int, nodes: int, nvlink: str) -> Offer | None:
     )
 
 
+SERVED = frozenset({"inference", "moe_inference"})
+FEWER_REQUESTS = ((4, None), (2, None), (1, None), (1, 4096), (1, 2048))
+"""Requests at a time, and tokens of each (None: as usual), with which a named machine is tried where nobody said how many: holding the model at all is holding it."""
+
+
 def assess(
     facts: Facts, workload: Workload, *, gpu: str, gpus: int, nodes: int = 1, nvlink: str = "unknown", lang: Lang = "en"
 ) -> dict[str, Any]:
@@ -272,6 +277,14 @@ def assess(
     sizing = complete(workload, facts)
     task = Task(sizing, wanted_of(workload, stated_sharding=True), facts)
     result = evaluate(task, offer, spec, nodes)
+    requests = None
+    if result is None and workload.concurrency is None and workload.kind in SERVED:
+        for requests, context in FEWER_REQUESTS:
+            less = {"concurrency": requests, "seq_len": workload.seq_len or context}
+            sizing = complete(workload.model_copy(update=less), facts)
+            result = evaluate(Task(sizing, task.wanted, facts), offer, spec, nodes)
+            if result is not None:
+                break
     label = f"{gpus}× {offer.gpu} {offer.gpu_memory_gb:g} GB"
     found = {**empty, "label": label, "have_gb": offer.gpu_memory_gb, **_rate(facts, sizing, spec, gpus)}
     if result is None:
@@ -288,6 +301,7 @@ def assess(
         "plan": result.parallelism,
         "tokens_per_s": result.tokens_per_s,
         "hours": hours,
+        **({"requests": requests, "context": sizing.workload.seq_len} if requests else {}),
     }
 
 

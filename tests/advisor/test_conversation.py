@@ -231,3 +231,11 @@ def test_links_of_pairs_are_no_link_of_all(advisor, question, verdict):
     text = advisor.ask(question).text
     assert text.startswith(verdict)
     assert not text.startswith("**Yes.**")
+
+
+def test_a_card_that_holds_the_model_for_few_requests_holds_it(advisor):
+    answer = advisor.ask("Can one RTX 5090 serve Qwen3 32B in 4-bit?")
+    assert answer.text.startswith("**Yes")
+    assert "at a time" in answer.text[:300]
+    many = advisor.ask("Can one RTX 5090 serve Qwen3 32B in 4-bit with 64 concurrent requests?")
+    assert many.text.startswith("**No")

@@ -33,7 +33,10 @@ def further(row: dict[str, Any], lang: str) -> list[str]:
         return []
     parts = []
     left = row["have_gb"] - row["need_gb"]
-    if left >= 1 and row.get("serves"):
+    if row.get("requests"):
+        values = {"n": number(row["requests"]), "context": number(row["context"] or 0)}
+        parts.append(text("writing.assess.requests" + (".one" if row["requests"] == 1 else ""), lang, **values))
+    elif left >= 1 and row.get("serves"):
         parts.append(text("writing.assess.room", lang, left=number(left)))
     price = row.get("usd_hour")
     if price is not None:
