@@ -82,7 +82,7 @@ class Advisor:
 
         from advisor.history import keep_latest, lightened
         from advisor.planner.reading import Reading, read
-        from advisor.results import earlier_briefs
+        from advisor.results import BRIEFS, earlier_briefs
 
         limit = self.settings.max_input_chars
         if len(question) > limit:
@@ -106,7 +106,7 @@ class Advisor:
                 id=uuid.uuid4().hex,
                 additional_kwargs={
                     "reading": reading.model_dump(mode="json", by_alias=True),
-                    "earlier": earlier_briefs(before),
+                    BRIEFS: earlier_briefs(before),
                 },
             )
             yield from _events(graph, [*lightened(before), message], config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +11,10 @@ from langchain_core.messages import RemoveMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from advisor.errors import AdvisorError
+from advisor.results import BRIEFS
 
 TURNS_WITH_TOOLS = 3
 """Turns whose tool calls a language model still sees."""
-
-BRIEFS = "earlier"
-"""Under this name a question carries what was recommended before it; the next question carries it on."""
 
 log = logging.getLogger("advisor.history")
 
@@ -43,15 +42,15 @@ def keep_latest(saver: Any, thread: str) -> None:
     """Drop the older states of a thread: the latest holds the whole conversation. A failure is logged, never raised."""
     try:
         saver.prune([thread])
-    except AdvisorError as error:
+    except (AdvisorError, sqlite3.Error) as error:
         log.warning("older states of a conversation stay for now: %s", error)
 
 
 def lightened(messages: Sequence[Any]) -> list[Any]:
     """What to send along with the next question, so that a long conversation stays as quick as a short one.
 
-    The tools' tables of the turns before go (the answers were made from them, the next question carries their gist); of turns further back than `TURNS_WITH_TOOLS`
-    the calls and their results go whole. Questions and answers stay word for word.
+    The tools' tables of the turns before go (the answers were made from them, the next question carries their gist); of turns
+    further back than `TURNS_WITH_TOOLS` the calls and their results go whole. Questions and answers stay word for word.
     """
     out: list[Any] = []
     turns_after = 0

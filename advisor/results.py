@@ -90,6 +90,8 @@ def collect(messages: Sequence[Any]) -> Results:
     )
 
 
+BRIEFS = "earlier"
+"""Under this name a question carries what was recommended before it; the next question carries it on."""
 EARLIER = 6
 """Turns looked back on."""
 
@@ -106,7 +108,7 @@ def earlier_briefs(messages: Sequence[Any]) -> list[dict[str, Any]]:
     found = next(
         (m.artifact for m in reversed(turn) if m.type == "tool" and m.name == "recommend" and m.artifact), None
     )
-    kept: list[dict[str, Any]] = list(asked.additional_kwargs.get("earlier", []))
+    kept: list[dict[str, Any]] = list(asked.additional_kwargs.get(BRIEFS, []))
     if found is not None and found.get("picks"):
         number = sum(1 for m in messages if m.type == "human")
         brief = {name: found[name] for name in ("outcome", "workload", "needs")}
@@ -118,7 +120,7 @@ def _earlier(messages: Sequence[Any]) -> tuple[tuple[int, Any], ...]:
     from advisor.reasoning.recommend import Recommendation
 
     asked = next((m for m in reversed(messages) if m.type == "human"), None)
-    briefs = asked.additional_kwargs.get("earlier", []) if asked is not None else []
+    briefs = asked.additional_kwargs.get(BRIEFS, []) if asked is not None else []
     return tuple((brief["turn"], Recommendation.model_validate(brief["recommendation"])) for brief in briefs)
 
 

@@ -112,7 +112,8 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         constraints: Constraints | None = None,
         lang: Lang = "en",
     ) -> tuple[str, dict[str, Any]]:
-        from advisor.named_prices import NODE_GPUS, assess_as_sold
+        from advisor.named_machines import assess_as_sold
+        from advisor.selection import NODE_GPUS
 
         limits = constraints or Constraints()
         counts = [gpus, *(n for n in (2, 4, NODE_GPUS) if n > gpus)] if grow and nodes == 1 else [gpus]
@@ -126,7 +127,7 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         return json.dumps(result, ensure_ascii=False), result
 
     def compare_links(names: list[str]) -> tuple[str, list[dict[str, Any]]]:
-        from advisor.selection import link_facts
+        from advisor.named_links import link_facts
 
         rows = link_facts(engine.offers, engine.facts, names)
         return json.dumps(rows, ensure_ascii=False), rows

@@ -41,6 +41,14 @@ def asks_of_its_job(reading: Reading) -> bool:
     return sized and reading.intent == "explain" and bool(reading.acts & {"about_links", "does_it"})
 
 
+def on_named_gpus(reading: Reading) -> Reading:
+    """The reading with the cards that its question names as a condition: "does one H100 with InfiniBand …" is about an H100."""
+    named = tuple(dict.fromkeys(m.gpu for m in reading.mentions.gpus if m.gpu and m.known))
+    if reading.constraints.gpus or not named:
+        return reading
+    return reading.model_copy(update={"constraints": reading.constraints.model_copy(update={"gpus": named})})
+
+
 def next_calls(reading: Reading) -> list[Call]:
     """The calls that answer the turn, all of which can run at once; none for a refusal or a question back."""
     calls: list[Call] = []
@@ -58,8 +66,10 @@ def next_calls(reading: Reading) -> list[Call]:
         calls += search_calls(reading, k=4)
     else:
         calls += search_calls(reading, k=EXPLAIN_K)
-        if is_sized(reading) and (asks_of_its_job(reading) or (reading.turn > 1 and reading.acts & ABOUT_THE_JOB)):
+        if is_sized(reading) and reading.turn > 1 and reading.acts & ABOUT_THE_JOB:
             calls.append(recommend_call(reading))
+        elif is_sized(reading) and asks_of_its_job(reading):
+            calls.append(recommend_call(on_named_gpus(reading)))
     names = named_hardware(reading)
     if names:
         calls.append(("compare_links", {"names": names}))

@@ -239,3 +239,9 @@ def test_a_card_that_holds_the_model_for_few_requests_holds_it(advisor):
     assert "at a time" in answer.text[:300]
     many = advisor.ask("Can one RTX 5090 serve Qwen3 32B in 4-bit with 64 concurrent requests?")
     assert many.text.startswith("**No")
+
+
+def test_an_explanation_of_a_job_keeps_to_the_card_it_names(advisor):
+    answer = advisor.ask("Does a single H100 with InfiniBand serve a 7B faster than one without?")
+    assert answer.intent == "explain"
+    assert "one H100 holds the job" in answer.text

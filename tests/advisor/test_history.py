@@ -1,9 +1,11 @@
 """A long conversation: its words stay, older states and tables of old turns go, in one file that does not pile up."""
 
+import sqlite3
+
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 
 from advisor.conversation import build_advisor
-from advisor.history import TURNS_WITH_TOOLS, lightened
+from advisor.history import TURNS_WITH_TOOLS, keep_latest, lightened
 from advisor.settings import Settings
 
 QUESTIONS = ("LoRA of a 34B model in Japan", "cheaper?", "in the US instead", "why?", "and with H100?", "フルFTなら？")
@@ -49,3 +51,12 @@ def test_other_conversations_are_left_alone(built_home):
     advisor._graph.checkpointer.prune(["one"], strategy="delete")
     assert advisor.ask("cheaper?", "two").workload.params_b == 7
     assert not advisor._graph.get_state({"configurable": {"thread_id": "one"}}).values
+
+
+def test_states_that_cannot_be_dropped_cost_no_answer(caplog):
+    class Full:
+        def prune(self, threads):
+            raise sqlite3.OperationalError("database or disk is full")
+
+    keep_latest(Full(), "a-thread")
+    assert "disk is full" in caplog.text

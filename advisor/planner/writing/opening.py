@@ -81,7 +81,8 @@ def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
     guessed = recommendation.workload.sources.get("memory_gb") == "assumed"
     if recommendation.outcome == "not_modelled" and (guessed or reading.question_type == "how_many"):
         return []
-    if not asks or needs is None or not needs.gpus_min or not needs.min_gpu_memory_gb:
+    told = c.gpu_count is not None and needs is not None and needs.gpus_min == c.gpu_count  # the person's own number
+    if not asks or told or needs is None or not needs.gpus_min or not needs.min_gpu_memory_gb:
         return []
     each = needs.min_gpu_memory_gb
     if needs.gpus_min <= 1:

@@ -4,11 +4,12 @@ import pytest
 from made_offers import NVLINK4, RDMA, market, offer
 
 from advisor.answer import Constraints, Workload
+from advisor.named_machines import assess
 from advisor.planner.reading import read
 from advisor.reasoning.joint import STRONG_FP64, strong_fp64
 from advisor.reasoning.recommend import recommend
 from advisor.reasoning.workload import complete
-from advisor.selection import assess, names_other_vendors, offer_filter
+from advisor.selection import names_other_vendors, offer_filter
 from knowledge.facts import load_facts
 
 FACTS = load_facts()
