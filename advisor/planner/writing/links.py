@@ -10,7 +10,7 @@ from typing import Any
 from advisor.messages import text
 from advisor.planner.reading.result import Premise
 from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
-from advisor.planner.writing.topics import claims
+from advisor.planner.writing.topics import claims, topics_of
 
 SIZE_TOLERANCE = 0.08
 MOST_NAMED = 3
@@ -165,13 +165,6 @@ def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     return lines or network_lines(reading, rows, lang)
 
 
-ALL_OF_THEM = re.compile(
-    r"\ball\b|each other|every (?:gpu|card|one)|all-to-all|fully (?:connected|linked)|全(?:部|て|結合|接続|gpu|員)|すべて|\d枚とも|みんな|どの組",
-    re.IGNORECASE,
-)
-TAKEN_FOR_GRANTED = re.compile(
-    r"\b(?:assum\w+|guarante\w+|always|certain|sure to|rely on|by default)\b|必ず|前提|保証|いつも|確実", re.IGNORECASE
-)
 FOUR_WAY = 900.0
 """A bridge of this rate (GB/s, both directions) joins up to four cards; the others join two."""
 
@@ -182,7 +175,8 @@ def judged(reading: Any, premise: Any, rows: Sequence[dict[str, Any]], lang: str
     Links of pairs are a "no" where the turn asks of more cards than a bridge joins; a "yes" that is to be taken for granted
     depends on the host.
     """
-    wants_all = ALL_OF_THEM.search(reading.text) is not None
+    topics = topics_of(reading.text)
+    wants_all = "all_of_them" in topics
     count = max((m.count or 0 for m in reading.mentions.gpus), default=0)
     out = []
     for row in rows:
@@ -193,7 +187,7 @@ def judged(reading: Any, premise: Any, rows: Sequence[dict[str, Any]], lang: str
         group = 4 if row["kind"] == "gpu" and (row["nvlink_gb_s"] or 0) >= FOUR_WAY else 2
         if state == "pairs":
             state = "no" if wants_all and (not count or count > group) else "depends"
-        elif state == "yes" and premise.object == "nvlink" and TAKEN_FOR_GRANTED.search(reading.text):
+        elif state == "yes" and premise.object == "nvlink" and "taken_for_granted" in topics:
             state = "depends"
         out.append((state, words))
     return out
