@@ -9,15 +9,26 @@ import gc
 import importlib
 import inspect
 import os
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
+import jinja2
+import pydantic
+
 HIDDEN = ("mcp", "httpx._main")
 """Modules that others import where they can, for functions that this page does not use."""
-PUT_OFF: dict[str, tuple[str, ...]] = {"pandas": (), "gradio.cli": ("deploy",)}
-"""Modules that Gradio imports and that no page without data frames uses; names that it takes out of them at once."""
+PUT_OFF: dict[str, tuple[str, ...]] = {
+    "pandas": (),
+    "gradio.cli": ("deploy",),
+    "gradio.external": ("load", "load_chat", "load_openapi"),
+    "gradio.workflow": ("Workflow",),
+}
+"""Modules that Gradio imports and that this page does not use; names that it takes out of them at once."""
+IN_THREADS = ("gradio.data_classes", "gradio.components.chatbot", "gradio.components.plot")
+"""Modules whose data models are used in several threads at once: they are complete before the first request."""
 
 
 ENVIRONMENT = {
@@ -39,40 +50,90 @@ class PutOff(ModuleType):
         return getattr(importlib.import_module(self.__name__), name)
 
 
+class _Documentation:
+    """Stands for a Jinja template of a help text that nobody reads here: Gradio compiles two hundred of them."""
+
+    def __init__(self, source: str):
+        self._source = source
+
+    def render(self, **_values: Any) -> str:
+        """The text as it is written."""
+        return self._source
+
+
 @contextlib.contextmanager
 def quick_import() -> Iterator[None]:
     """While this lasts, Gradio's modules are imported without their by-products.
 
-    On import Gradio writes an interface file beside the source of each of its components, which parses every one of those
-    sources and wants an installation that can be written to; it leaves that out for a class whose file is not known. What
-    an import makes stays, so collecting garbage meanwhile finds nothing.
+    Left out: the interface file that Gradio writes beside the source of each of its components, which wants an
+    installation that can be written to; help texts; certificates of the clients that Gradio makes for downloads (this page
+    makes none, and a client without certificates refuses every address). Put off: validators of data models, until the first use.
     """
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    getfile, collects = inspect.getfile, gc.isenabled()
     stand_ins: dict[str, Any] = {name: None for name in HIDDEN if name not in sys.modules}
     for name, taken in PUT_OFF.items():
         if name not in sys.modules:
             stand_ins[name] = PutOff(name)
             vars(stand_ins[name]).update(dict.fromkeys(taken))
 
-    def getfile_elsewhere(item: Any) -> str:
-        if isinstance(item, type) and item.__module__.startswith("gradio."):
-            raise OSError("not asked while Gradio is imported")
-        return getfile(item)
+    with contextlib.ExitStack() as stack:
+        getfile = inspect.getfile
 
-    inspect.getfile = getfile_elsewhere  # type: ignore[assignment]
-    gc.disable()
-    sys.modules.update(stand_ins)
+        def getfile_elsewhere(item: Any) -> str:
+            if isinstance(item, type) and item.__module__.startswith("gradio."):
+                raise OSError("not asked while Gradio is imported")
+            return getfile(item)
+
+        stack.enter_context(_no_garbage())
+        stack.enter_context(_instead(inspect, "getfile", getfile_elsewhere))
+        stack.enter_context(_instead(jinja2, "Template", _Documentation))
+        stack.enter_context(_instead(ssl.SSLContext, "load_verify_locations", lambda *args, **options: None))
+        stack.enter_context(_instead(pydantic.BaseModel, "model_config", {"defer_build": True}))
+        sys.modules.update(stand_ins)
+        try:
+            yield
+        finally:
+            for name, stand_in in stand_ins.items():
+                if name in sys.modules and sys.modules[name] is stand_in:
+                    del sys.modules[name]
+
+
+@contextlib.contextmanager
+def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
+    before = vars(owner).get(name, _ABSENT)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        inspect.getfile = getfile
-        for name, stand_in in stand_ins.items():
-            if name in sys.modules and sys.modules[name] is stand_in:
-                del sys.modules[name]
+        if before is _ABSENT:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)
+
+
+_ABSENT = object()
+
+
+@contextlib.contextmanager
+def _no_garbage() -> Iterator[None]:
+    """What is made meanwhile stays: collecting garbage finds nothing, and need not look at it later."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
         if collects:
+            gc.freeze()
             gc.enable()
+
+
+def complete_models() -> None:
+    """Complete the data models of `IN_THREADS` that `quick_import` has put off: two threads must not do it at once."""
+    for name in IN_THREADS:
+        for item in list(vars(sys.modules[name]).values()) if name in sys.modules else ():
+            if isinstance(item, type) and issubclass(item, pydantic.BaseModel) and item is not pydantic.BaseModel:
+                item.model_rebuild()
 
 
 def _remembered(look: Callable[[Any], Any]) -> Callable[..., Any]:

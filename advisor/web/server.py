@@ -48,7 +48,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
     """
     if mcp:
         check_mcp()
-    from advisor.web.gradio_start import adopt, laid_out_once, quick_import, remember_signatures
+    from advisor.web.gradio_start import adopt, complete_models, laid_out_once, quick_import, remember_signatures
 
     with quick_import():
         import gradio as gr
@@ -98,6 +98,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         **page_options(),
     )
     adopt(app, page)
+    complete_models()
     # A form with several files is larger than each of them.
     uploads = {"/gradio_api/upload": MAX_FILES * UPLOAD_MB * 1_000_000}
     app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars), larger=uploads)

@@ -169,3 +169,47 @@ def test_updates_still_take_their_arguments(tmp_path):
         other = gr.Dropdown(["a"], label="other")
     assert (box.value, box.label, box.lines) == ("value", "name", 3)
     assert box.constructor_args["label"] == "name" and other.constructor_args["choices"] == ["a"]
+
+
+def test_certificates_help_texts_and_validators_are_as_ever_afterwards():
+    import ssl
+
+    import jinja2
+    from pydantic import BaseModel
+
+    with quick_import():
+        assert jinja2.Template("{{ a }}").render(a=1) == "{{ a }}"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations("certificates that are not there")
+        assert not context.get_ca_certs() and context.verify_mode == ssl.CERT_REQUIRED  # it refuses every server
+
+        class Meanwhile(BaseModel):
+            n: int
+
+        assert not Meanwhile.__pydantic_complete__
+
+    class Afterwards(BaseModel):
+        n: int
+
+    assert jinja2.Template("{{ a }}").render(a=1) == "1"
+    assert Afterwards.__pydantic_complete__ and Meanwhile(n="2").n == 2
+    with pytest.raises(OSError):
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations("certificates that are not there")
+
+
+def test_models_that_threads_share_are_complete_before_they_are_served(monkeypatch):
+    from types import ModuleType
+
+    from pydantic import BaseModel
+
+    with quick_import():
+
+        class Shared(BaseModel):
+            n: int
+
+    held = ModuleType("held_models")
+    held.Shared, held.other = Shared, 3
+    monkeypatch.setitem(sys.modules, "held_models", held)
+    monkeypatch.setattr(gradio_start, "IN_THREADS", ("held_models", "not_imported"))
+    gradio_start.complete_models()
+    assert Shared.__pydantic_complete__
