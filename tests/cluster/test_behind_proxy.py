@@ -70,6 +70,14 @@ def test_a_body_that_is_too_large_does_not_reach_the_process(behind):
     assert answer.status_code == 413
 
 
+def test_a_log_file_larger_than_other_bodies_reaches_the_process(behind):
+    log = b"NCCL INFO Using network Socket\n" * 400_000
+    assert len(log) > 11_000_000
+    answer = httpx.post(f"{behind[0]}/gradio_api/upload", files={"files": ("nccl.log", log)}, timeout=60)
+    assert answer.status_code == 200
+    assert answer.json()[0].endswith("nccl.log")
+
+
 def test_sign_in_works_through_nginx(tmp_path):
     if nginx_program() is None:
         pytest.skip("nginx is not installed")

@@ -1,6 +1,7 @@
 """The deploy files: linters where they are installed, and the promises of the manifests read with a parser."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 from cluster_services import nginx_config, nginx_program
+
+from advisor.web.diagnose_tab import MAX_FILES, UPLOAD_MB
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -66,6 +69,20 @@ def test_nginx_takes_the_configuration(tmp_path):
         [nginx_program(), "-t", "-c", str(path), "-p", str(tmp_path)], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_nginx_lets_a_full_form_of_log_files_through_and_nothing_else_that_large(tmp_path):
+    site = nginx_config(tmp_path, [7860], 8080)
+    blocks = dict(re.findall(r"location ([^{]+?) \{\n(.*?)\n    \}", site, re.S))
+    limits = {name: re.findall(r"client_max_body_size (\d+)m;", body) for name, body in blocks.items()}
+    (upload,) = [name for name, found in limits.items() if found]
+    pattern = upload.removeprefix("~ ")
+    assert re.search(pattern, "/gradio_api/upload")
+    assert not re.search(pattern, "/gradio_api/call/ask")
+    assert int(limits[upload][0]) >= MAX_FILES * UPLOAD_MB
+    # What is passed on as it comes needs no room in the container, whose writable folder is smaller than one form.
+    assert "proxy_request_buffering off;" in blocks[upload]
+    assert not any("upload" in name for name in blocks if name != upload), "a second rule would hide this one"
 
 
 def test_every_container_is_bounded_and_locked_down():
