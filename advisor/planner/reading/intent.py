@@ -16,6 +16,12 @@ _SUMMARIZE = 6.0
 """Weight of the act in the table: "summarise 40,000 documents" is a job and no wish for a summary."""
 _TO_EXPLAIN = frozenset({"why", "difference", "what_is", "how", "verify", "symptom", "ask", "summarize", "tools"})
 """Who tells a job and asks whether it needs a link wants a machine for it, unless an explanation is asked for."""
+_UNUSED_LINK = 5.0
+"""Above any wish or explanation: a link that is there and not used is a trouble, whatever words stand beside it."""
+_NO_TROUBLE = frozenset(
+    {"rent_ask", "list", "sort_price", "price_query", "want_rent", "verify", "what_is", "difference", "summarize"}
+)
+"""Who asks for a machine or whether something is true has no link that fails."""
 _TOOL_RELEVANCE = 0.4
 _SMALL_TALK = 60
 _WORD_OR_TWO = 6
@@ -90,6 +96,8 @@ def guess(text: str, signals: Signals) -> Guess:
         return Guess("clarify", frozenset({social}), totals, relevance)
     if says("off_topic", text) and not _clearly_on_topic(signals, totals):
         return Guess("refuse", frozenset({"off_topic"}), totals, min(relevance, 0.2))
+    if _no_work_for_a_machine(text, signals):
+        return Guess("refuse", frozenset({"off_topic"}), totals, min(relevance, 0.2))
     if relevance <= 0.1 and not signals.follows:
         vague = len(text) <= _WORD_OR_TWO or says("vague", text) or _asks_of_nothing(text)
         return Guess(
@@ -101,6 +109,9 @@ def guess(text: str, signals: Signals) -> Guess:
     if "translate" in acts and not signals.follows and (signals.names or signals.has_job or signals.counted):
         acts.discard("translate")
         totals["explain"] -= _SUMMARIZE
+    if not acts & _NO_TROUBLE and says("unused_link", text):
+        acts = (acts - {"does_it", "about_links"}) | {"symptom", "unused_link"}
+        totals = {"picks": 0.0, "explain": 0.0, "troubleshoot": _UNUSED_LINK}
     if not acts & {"symptom", "ask", "tools"} and _asks_about_links(text, acts):
         acts.add("about_links")
         totals["explain"] = max(totals["explain"], _LINK_QUESTION)
@@ -136,6 +147,13 @@ def guess(text: str, signals: Signals) -> Guess:
     if intent == "picks" and (not _enough(signals, acts) or _says_little(text, signals, acts)):
         return Guess("clarify", frozenset(acts | {"vague"}), totals, relevance)
     return Guess(intent, frozenset(_finer(text, acts, intent, signals)), totals, relevance)
+
+
+def _no_work_for_a_machine(text: str, signals: Signals) -> bool:
+    """Whether the turn asks of a GPU or a link what no computer does ("is NVLink gluten free?"), with no other word of the field."""
+    if signals.has_job or signals.counted or signals.memory or signals.price_cap or signals.pasted or signals.names > 1:
+        return False
+    return says("no_work", text) and len({hit.text.rstrip("s") for hit in hits("on_topic", text)}) <= 1
 
 
 def _asks_of_nothing(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from advisor.answer import Workload
 from advisor.planner.reading.intent import Guess
-from advisor.planner.reading.phrases import hits, says
+from advisor.planner.reading.phrases import first, hits, says
 from advisor.planner.reading.result import Reading
 
 _LONGEST = 400
@@ -26,6 +26,8 @@ def search_query(norm: str, found: Guess, before: Reading | None, workload: Work
     query = re.sub(r"\s+", " ", norm).strip()[:_LONGEST]
     if found.intent == "explain" and (core := _term_question(query)):
         return core
+    if "unused_link" in found.acts and (terms := first("unused_terms", norm)):
+        return f"{query} {terms.value}"[:_LONGEST]
     if before is None:
         return query
     if found.acts & _SAYS_NOTHING:

@@ -14,6 +14,7 @@ from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is
 from advisor.planner.writing.contrast import why_lines
 from advisor.planner.writing.links import corrections, fabric_line, named_lines
 from advisor.planner.writing.opening import pick_sentence
+from advisor.planner.writing.outputs import outputs_asked
 from knowledge.providers import provider_table
 
 RANK_STEP = 0.03
@@ -114,6 +115,7 @@ def write(reading: Any, results: Any) -> Answer:
         named = named_lines(worth_naming(reading, results.links, "\n".join(parts)), lang)
     if named and not compared:
         parts.append("\n".join(f"- {line}" for line in named))
+    parts += outputs_asked(reading, lang)
     if not found and not job and not named and not kept:
         parts.append(text("writing.no_source", lang))
     return Answer(

@@ -7,6 +7,7 @@ from typing import Any
 from advisor.answer import Answer, Pick
 from advisor.messages import text
 from advisor.planner.plan import capacity, fleet_size
+from advisor.planner.reading.methods import is_training
 from advisor.planner.writing import machines
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.assessing import assessed_lines, judged
@@ -14,11 +15,11 @@ from advisor.planner.writing.checking import checks_before_renting
 from advisor.planner.writing.citing import Citations
 from advisor.planner.writing.contrast import change_line, compared_with
 from advisor.planner.writing.explaining import order
-from advisor.planner.writing.figures import number, rate_note, table
+from advisor.planner.writing.figures import gpus, number, provider_label, rate_note, table
 from advisor.planner.writing.jobfacts import within_reach
 from advisor.planner.writing.links import corrections
 from advisor.planner.writing.loosening import loosened_words, nothing_matches
-from advisor.planner.writing.opening import counted_verdict, named_verdict, pick_sentence, spoken_of
+from advisor.planner.writing.opening import SAME, counted_verdict, named_verdict, pick_sentence, spoken_of
 from advisor.planner.writing.prices import list_note, month_note
 from advisor.planner.writing.residency import residency_note
 from advisor.planner.writing.short import questions_back
@@ -54,6 +55,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
             parts += ["  \n".join(machines.link_verdicts(rec, lang))]
         parts.append(_fleet(reading, rec, lang))
         parts.append(pick_sentence(rec, reading, lang))
+        parts += by_the_hour(rec, reading, lang)
         parts += change_line(results.earlier, rec, reading, lang)
     shown = rec.picks or alternatives
     assessed = assessed_lines(spoken_of(results.assessments, reading), rec.workload.deadline_hours, lang)
@@ -89,7 +91,10 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         compared_with=compared_with(results.earlier, rec, reading) if intent == "picks" else None,
         relaxed=(*rec.relaxed, *rec.loosened),
         counterfactual=next(iter(rec.counterfactuals), None),
-        assumptions=rec.assumptions,
+        assumptions=(
+            *rec.assumptions,
+            *([text("writing.by_hour.assumed", lang)] if by_the_hour(rec, reading, lang) else []),
+        ),
         fx=reading.fx,
         citations=citations.rows(),
         charts=rec.charts,
@@ -102,6 +107,27 @@ def _fleet(reading: Any, rec: Any, lang: str) -> str:
         return ""
     streams = {"peak": reading.workload.concurrency, "each": number(capacity(reading) or 1.0)}
     return text("writing.fleet", lang, gpus=fleet, **streams)
+
+
+def by_the_hour(rec: Any, reading: Any, lang: str) -> list[str]:
+    """Where the cheapest is asked for a training run of unknown length: that it is by the hour, and what is cheapest by the work."""
+    w, first = rec.workload, next(iter(rec.picks), None)
+    if reading.constraints.sort != "price" or not is_training(w.kind) or w.tokens or w.images or first is None:
+        return []
+    rated = [(price, p) for p in rec.picks if (price := price_of_tokens(p)) is not None]
+    if not rated or rated[0][1] is not first:
+        return [text("writing.by_hour", lang)]
+    least, best = min(rated, key=lambda one: one[0])
+    if least >= rated[0][0] * (1 - SAME):
+        return [text("writing.by_hour.same", lang)]
+    share = f"{1 - least / rated[0][0]:.0%}"
+    return [text("writing.by_hour.other", lang, other=provider_label(best), gpus=gpus(best), percent=share)]
+
+
+def price_of_tokens(pick: Any) -> float | None:
+    """Dollars for a million tokens of training; None where the pace or the price is not known."""
+    pace = pick.estimate.tokens_per_s if pick.estimate else None
+    return pick.total_usd_hour / pace / 3600 * 1e6 if pace and pick.total_usd_hour else None
 
 
 def deep(reading: Any) -> bool:

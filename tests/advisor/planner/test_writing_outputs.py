@@ -1,0 +1,51 @@
+"""For a link that is not used, the commands whose output tells why; for "cheapest" without an amount, what it is by."""
+
+import re
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("question", "has", "has_not"),
+    [
+        (
+            "NCCL does not use InfiniBand between my servers",
+            ("ibv_devinfo", "two-nodes.log", "NET/Socket"),
+            "nvlink -s",
+        ),
+        ("p4dを2台借りたがEFAが認識されません", ("fi_info", "two-nodes.log", "貼り付け"), "nvlink -s"),
+        ("NVLink is not used between the GPUs of my box", ("topo -m", "nvlink -s", "one-node.log"), "ibv_devinfo"),
+    ],
+)
+def test_an_unused_link_asks_for_the_outputs_of_its_commands(advisor, question, has, has_not):
+    answer = advisor.ask(question)
+    asked = answer.text.split("```bash")[-1]
+    assert answer.intent == "troubleshoot" and answer.citations
+    assert all(word in answer.text for word in has) and has_not not in asked
+
+
+def test_an_explanation_asks_for_no_outputs(advisor):
+    assert "```bash\n# RDMA" not in advisor.ask("What is InfiniBand for?").text
+
+
+HOURLY = re.compile(r'"cheapest" means by the hour|「最安」は1時間あたり')
+
+
+@pytest.mark.parametrize(
+    "question", ["cheapest GPU for a full fine-tune of a 3B", "14BのLoRAを一番安く", "QLoRA of a 33B, lowest price?"]
+)
+def test_cheapest_training_without_an_amount_says_that_it_is_by_the_hour(advisor, question):
+    answer = advisor.ask(question)
+    assert HOURLY.search(answer.text) and any("hour" in a or "1時間" in a for a in answer.assumptions)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "cheapest way to full fine-tune a 3B on 200M tokens",
+        "70Bの推論を一番安く",
+        "full fine-tune of a 3B, what do I rent?",
+    ],
+)
+def test_with_an_amount_or_for_a_service_nothing_is_said_of_the_hour(advisor, question):
+    assert not HOURLY.search(advisor.ask(question).text)
