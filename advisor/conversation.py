@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from advisor.answer import Answer, Constraints, Done, Lang, Step, TextDelta, Workload
@@ -109,11 +109,29 @@ class Advisor:
                     BRIEFS: earlier_briefs(before),
                 },
             )
-            yield from _events(graph, [*lightened(before), message], config)
+            # The built-in planner has its text all at once: to take it to pieces first would only cost time.
+            yield from _events(graph, [*lightened(before), message], config, graph is not self._planner_graph)
             messages = graph.get_state(config).values["messages"]
             keep_latest(graph.checkpointer, thread)
             answer = self._finish(messages, reading, (time.perf_counter() - start) * 1000)
         yield Done(answer=answer)
+
+    def branch(self, thread: str, questions: Sequence[str]) -> str | None:
+        """A new thread that knows what `thread` knew after the last of `questions`; None where it does not hold them all.
+
+        `questions` are its first ones in their order, each as it was asked; the empty text for a job changed with the controls.
+        """
+        from advisor.history import up_to
+
+        config = {"configurable": {"thread_id": thread}}
+        with self._one_at_a_time(thread):
+            kept = up_to(self._graph.get_state(config).values.get("messages", []), questions)
+        if kept is None:
+            return None
+        fresh = uuid.uuid4().hex
+        if kept:
+            self._graph.update_state({"configurable": {"thread_id": fresh}}, {"messages": kept}, as_node="model")
+        return fresh
 
     def _finish(self, messages: list[Any], reading: Any, ms: float) -> Answer:
         from advisor.grounding import gpu_link_facts, ground
@@ -122,11 +140,15 @@ class Advisor:
         from advisor.planner.written import WRITTEN
         from advisor.results import after_last_human, collect
 
-        results = collect(messages)
         notes: list[str] = []
         final = next((m for m in reversed(after_last_human(messages)) if m.type == "ai" and not m.tool_calls), None)
         by_planner = final is not None and final.response_metadata.get("model_name") == PLANNER
-        answer = (WRITTEN.take(final.id) if final is not None and by_planner else None) or write(reading, results)
+        written = WRITTEN.take(final.id) if final is not None and by_planner else None
+        if written is not None:
+            answer, results = written
+        else:
+            results = collect(messages)
+            answer = write(reading, results)
         if self.settings.model != "planner":
             if by_planner or final is None or not str(final.text).strip():
                 from advisor.messages import text
@@ -193,8 +215,10 @@ def _with_choices(
     return reading.model_copy(update=changes)
 
 
-def _events(graph: Any, messages: list[Any], config: dict[str, Any]) -> Iterator[Event]:
-    stream = graph.stream({"messages": messages}, config, stream_mode=["messages", "updates"], durability="exit")
+def _events(graph: Any, messages: list[Any], config: dict[str, Any], by_words: bool) -> Iterator[Event]:
+    """What happens in a turn. `by_words`: text as the model says it, else each text once it is whole."""
+    modes = ["messages", "updates"] if by_words else ["updates"]
+    stream = graph.stream({"messages": messages}, config, stream_mode=modes, durability="exit")
     for mode, payload in stream:
         if mode == "messages":
             chunk, _meta = payload
@@ -204,6 +228,8 @@ def _events(graph: Any, messages: list[Any], config: dict[str, Any]) -> Iterator
         for update in payload.values():
             for item in (update or {}).get("messages", []) if isinstance(update, dict) else []:
                 if item.type == "ai":
+                    if item.text and not by_words:
+                        yield TextDelta(text=str(item.text))
                     for call in item.tool_calls:
                         yield Step(name=call["name"], args=call["args"], state="running")
                 elif item.type == "tool":

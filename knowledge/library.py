@@ -10,6 +10,7 @@ import json
 import logging
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,9 @@ _ADDED_LATER = {
     "passages": dict.fromkeys(("section", "hints", "fold", "terms"), "TEXT NOT NULL DEFAULT ''"),
 }
 """Columns that a library of an earlier version may lack, with what stands in them until its documents are read again."""
+
+IDLE = 8
+"""Connections kept for threads to come."""
 
 _log = logging.getLogger(__name__)
 
@@ -83,28 +87,75 @@ class Passage(BaseModel):
     terms: str = ""
 
 
+class _Held:
+    """A thread's connection. When the thread is gone, the next new thread takes it over: turns run in threads of their own."""
+
+    def __init__(self, connection: sqlite3.Connection, file: int, idle: deque[_Held]) -> None:
+        self.connection, self.file, self._idle = connection, file, idle
+        self.closed = False
+
+    def close(self) -> None:
+        """Close it for good."""
+        self.closed = True
+        self.connection.close()
+
+    def passed_on(self) -> _Held:
+        """The same connection for another thread."""
+        self.closed = True
+        return _Held(self.connection, self.file, self._idle)
+
+    def __del__(self) -> None:
+        if self.closed:
+            return
+        if self.connection.in_transaction or len(self._idle) >= IDLE:
+            self.close()
+        else:
+            self._idle.append(self.passed_on())
+
+
+class _Mine(threading.local):
+    held: _Held | None = None
+
+
 class Library:
     """Reads and writes the library file. One connection a thread; writes are for the holder of the ingest lock only."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._local = threading.local()
+        self._mine = _Mine()
+        self._idle: deque[_Held] = deque()
 
     def _connect(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
+        held = self._mine.held
+        if held is None:
+            held = self._mine.held = self._idle_one() or self._open()
+        return held.connection
+
+    def _idle_one(self) -> _Held | None:
+        """A connection that a thread left behind, if it is to the file that stands there now."""
+        while self._idle:
             try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                connection = sqlite3.connect(self.path, timeout=30, isolation_level=None)
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA foreign_keys=ON")
-                connection.execute("PRAGMA synchronous=NORMAL")
-                self._bring_up_to_date(connection)
-            except (sqlite3.Error, OSError) as error:
-                raise StoreUnavailable(f"The library {self.path} cannot be opened ({error}).") from error
-            connection.row_factory = sqlite3.Row
-            self._local.connection = connection
-        return connection
+                held = self._idle.pop()
+                if held.file == self.path.stat().st_ino:
+                    return held
+            except (IndexError, OSError):
+                return None
+            held.close()
+        return None
+
+    def _open(self) -> _Held:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA foreign_keys=ON")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            self._bring_up_to_date(connection)
+            file = self.path.stat().st_ino
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(f"The library {self.path} cannot be opened ({error}).") from error
+        connection.row_factory = sqlite3.Row
+        return _Held(connection, file, self._idle)
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         """Make the tables, or add what those of an earlier version lack; then tokens and guides are made anew by the next build.
@@ -148,10 +199,9 @@ class Library:
 
     def close(self) -> None:
         """Close this thread's connection."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+        if self._mine.held is not None:
+            self._mine.held.close()
+            self._mine.held = None
 
     def get_meta(self, key: str) -> str | None:
         """A value of the meta table, or None."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import statistics
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,24 @@ from knowledge import fusion
 from knowledge.dense import DenseIndex
 from knowledge.embeddings import Embedder, load_embedder
 from knowledge.errors import StoreUnavailable
+from knowledge.groups import Group
 from knowledge.lexical import FIELD_MARK, FIELDS, Entry, LexicalIndex, build_lexical
 from knowledge.library import Document, Library, Passage
 from knowledge.query import query_groups
+from knowledge.remembered import Remembered
 from knowledge.rerank import Reranker, load_reranker
 from knowledge.tokens import detect_language
 
 DENSE_CANDIDATES = 60
+WIDE = 120
+"""Vectors asked for at once: both a search in one language and one in all of them find their candidates among these."""
+ENOUGH = 40
+"""Candidates of one language among these that need no search of their own."""
 NO_NOISE = 0.3
+QUERIES = 512
+"""Questions whose vectors and passages are remembered; a turn asks for the same words in two ways."""
+BODIES = 2048
+"""Passages remembered with their words."""
 BODY_END = FIELDS.index("body") + 1
 UNRELATED = Path(__file__).parent / "data" / "unrelated_questions.csv"
 
@@ -50,6 +61,36 @@ class Hit(BaseModel):
     edition: str | None = None
     asks: tuple[str, ...] = ()
     """The questions that a guide entry answers, as people put them."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a question is, apart from where its answer is looked for."""
+
+    groups: Sequence[Group]
+    lang: str
+    likeness: tuple[np.ndarray, np.ndarray]
+
+
+def _asked(index: LexicalIndex, query: str) -> _Asked:
+    groups = query_groups(query)
+    return _Asked(groups, detect_language(query), index.asks.likeness(groups))
+
+
+def _rows(
+    index: LexicalIndex, nearest: Sequence[tuple[str, float]], mask: np.ndarray | None, limit: int
+) -> dict[int, float]:
+    """The rows of the nearest vectors that the mask lets through, each with its best cosine; at most `limit` vectors."""
+    out: dict[int, float] = {}
+    for vector_id, cosine in nearest:
+        row = index.row_of.get(vector_id.partition("#")[0])
+        if row is None or (mask is not None and not mask[row]):
+            continue
+        out[row] = max(cosine, out.get(row, -1.0))
+        limit -= 1
+        if not limit:
+            break
+    return out
 
 
 class SourceInfo(BaseModel):
@@ -88,6 +129,10 @@ class PassageStore:
         self._lock = threading.RLock()
         self._noise = NO_NOISE
         self.dense_failure: str | None = None
+        self._asked: Remembered[_Asked] = Remembered(QUERIES)
+        self._wide: Remembered[list[tuple[str, float]]] = Remembered(QUERIES)
+        self._found: Remembered[tuple[Hit, ...]] = Remembered(QUERIES)
+        self._bodies: Remembered[tuple[Passage, frozenset[str]] | None] = Remembered(BODIES)
 
     @classmethod
     def open(
@@ -169,30 +214,50 @@ class PassageStore:
         index = self.index()
         if not len(index):
             return []
-        groups = query_groups(query)
+        found = self._found.get(
+            (index.version, query, k, lang, provider, gate),
+            lambda: tuple(self._search(index, query, k, lang, provider, gate)),
+            keep=lambda hits: self.dense_failure is None,
+        )
+        return list(found)
+
+    def _search(
+        self, index: LexicalIndex, query: str, k: int, lang: str | None, provider: str | None, gate: bool
+    ) -> list[Hit]:
+        asked = self._asked.get((index.version, query), lambda: _asked(index, query))
+        groups, asked_in = asked.groups, asked.lang
         mask = index.mask(lang=lang, provider=provider)
-        dense = self._dense_rows(index, query, lang, provider)
-        asked_in = detect_language(query)
-        candidates = fusion.fuse(index, groups, dense, mask, max(40, 4 * k), asked_in, index.asks.likeness(groups))
+        dense = self._dense_rows(index, query, lang, provider, mask)
+        candidates = fusion.fuse(index, groups, dense, mask, max(40, 4 * k), asked_in, asked.likeness)
         if gate and not fusion.on_topic(index, groups, candidates, dense, self._noise):
             return []
         candidates = fusion.prefer_editions(index, groups, candidates)
         candidates = fusion.one_language(index, candidates, lang or asked_in)
         if self.reranker is not None and candidates:
             candidates = self._rerank(index, query, candidates)
-        read: dict[int, Passage | None] = {}
 
         def body_tokens(row: int) -> frozenset[str] | None:
-            if row not in read:
-                read[row] = self.library.passages([index.ids[row]]).get(index.ids[row])
-            passage = read[row]
-            return None if passage is None else frozenset(passage.terms.split(FIELD_MARK)[:BODY_END][-1].split(" "))
+            body = self._body(index, row)
+            return None if body is None else body[1]
 
         chosen = fusion.select(index, groups, candidates, body_tokens, k)
-        found = [(read[candidate.row], candidate.score) for candidate in chosen]
-        return [self._describe(passage, rank, score) for rank, (passage, score) in enumerate(found, 1) if passage]
+        bodies = [(self._body(index, candidate.row), candidate.score) for candidate in chosen]
+        return [self._describe(body[0], rank, score) for rank, (body, score) in enumerate(bodies, 1) if body]
 
-    def _dense_rows(self, index: LexicalIndex, query: str, lang: str | None, provider: str | None) -> dict[int, float]:
+    def _body(self, index: LexicalIndex, row: int) -> tuple[Passage, frozenset[str]] | None:
+        """The passage of a row with the words of its text; None where it is gone."""
+
+        def look() -> tuple[Passage, frozenset[str]] | None:
+            passage = self.library.passages([index.ids[row]]).get(index.ids[row])
+            if passage is None:
+                return None
+            return passage, frozenset(passage.terms.split(FIELD_MARK)[:BODY_END][-1].split(" "))
+
+        return self._bodies.get((index.version, row), look, keep=lambda body: body is not None)
+
+    def _dense_rows(
+        self, index: LexicalIndex, query: str, lang: str | None, provider: str | None, mask: np.ndarray | None
+    ) -> dict[int, float]:
         clauses: list[dict[str, Any]] = []
         if lang:
             clauses.append({"lang": lang})
@@ -200,17 +265,18 @@ class PassageStore:
             clauses.append({"provider": provider})
         where = {"$and": clauses} if len(clauses) > 1 else (clauses[0] if clauses else None)
         try:
-            found = self.dense.nearest(self.embedder.encode_query(query), DENSE_CANDIDATES, where)
+            wide = self._wide.get((index.version, query), lambda: self._nearest(query, WIDE))
+            rows = _rows(index, wide[:DENSE_CANDIDATES] if mask is None else wide, mask, DENSE_CANDIDATES)
+            if mask is not None and len(rows) < min(ENOUGH, int(mask.sum())):
+                rows = _rows(index, self._nearest(query, DENSE_CANDIDATES, where), None, DENSE_CANDIDATES)
             self.dense_failure = None
         except StoreUnavailable as error:
             self.dense_failure = str(error)
             return {}
-        out: dict[int, float] = {}
-        for vector_id, cosine in found:
-            row = index.row_of.get(vector_id.partition("#")[0])
-            if row is not None:
-                out[row] = max(cosine, out.get(row, -1.0))
-        return out
+        return rows
+
+    def _nearest(self, query: str, k: int, where: dict[str, Any] | None = None) -> list[tuple[str, float]]:
+        return self.dense.nearest(self.embedder.encode_query(query), k, where)
 
     def _rerank(self, index: LexicalIndex, query: str, candidates: list[fusion.Candidate]) -> list[fusion.Candidate]:
         assert self.reranker is not None

@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable
 from advisor.planner.written import WRITTEN
 
 PLANNER = "planner"
-_PIECE_CHARS = 24
+_PIECE_CHARS = 240
 
 
 class PlannerModel(BaseChatModel):
@@ -89,9 +89,10 @@ def _next_message(messages: Sequence[BaseMessage]) -> AIMessage:
     if calls:
         tool_calls = [{"name": n, "args": a, "id": uuid.uuid4().hex, "type": "tool_call"} for n, a in calls]
         return AIMessage(content="", tool_calls=tool_calls, id=uuid.uuid4().hex, response_metadata=metadata)
-    answer = write(reading, collect(messages))
+    results = collect(messages)
+    answer = write(reading, results)
     message = AIMessage(content=answer.text, id=uuid.uuid4().hex, response_metadata=metadata)
-    WRITTEN.keep(str(message.id), answer)
+    WRITTEN.keep(str(message.id), answer, results)
     return message
 
 

@@ -159,6 +159,13 @@ def remember_signatures() -> None:
             vars(module)["inspect"] = stand_in
 
 
+def leave_matplotlib() -> None:
+    """Let Gradio not look for Matplotlib before and after every event: this page draws no figures with it."""
+    from gradio import utils
+
+    utils.MatplotlibBackendMananger = contextlib.nullcontext  # type: ignore[assignment, misc]
+
+
 @contextlib.contextmanager
 def laid_out_once() -> Iterator[None]:
     """While this lasts, a page that is laid out gets no web application of its own; `adopt` gives it the mounted one.

@@ -10,6 +10,7 @@ import gradio as gr
 from advisor.web import messages
 from advisor.web.about_tab import build_about
 from advisor.web.api import add_api
+from advisor.web.blocks import PageBlocks
 from advisor.web.chat import AT_ONCE, MINE, QUIET, Chat, build_chat, example_prompts
 from advisor.web.diagnose_tab import UPLOAD_MB, build_diagnose
 from advisor.web.guide_tab import build_guide
@@ -38,7 +39,7 @@ def build_page(advisor: Any, settings: Any, turns: Turns | None = None) -> gr.Bl
     """
     turns = turns or Turns(advisor, settings, Metrics())
     labels = Labels(gr.I18n(**translations()))
-    with gr.Blocks(title="Interconnect Advisor", analytics_enabled=False, fill_width=True) as page:
+    with PageBlocks(title="Interconnect Advisor", analytics_enabled=False, fill_width=True) as page:
         add_api(Operations(turns, settings), settings)  # first, so that the endpoints have the plain names
         with gr.Row(elem_id="top"):
             brand = gr.HTML(render("brand", "en"), elem_id="brand")

@@ -48,7 +48,8 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
     """
     if mcp:
         check_mcp()
-    from advisor.web.gradio_start import adopt, complete_models, laid_out_once, quick_import, remember_signatures
+    from advisor.web import gradio_start
+    from advisor.web.gradio_start import adopt, laid_out_once, quick_import
 
     with quick_import():
         import gradio as gr
@@ -60,7 +61,8 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         from advisor.web.page import build_page, page_options
         from advisor.web.turns import Turns
 
-    remember_signatures()
+    gradio_start.remember_signatures()
+    gradio_start.leave_matplotlib()
     metrics = Metrics()
     turns = Turns(advisor, settings, metrics)
     app = FastAPI(title="Interconnect Advisor", docs_url=None, redoc_url=None, openapi_url=None)
@@ -98,7 +100,7 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
         **page_options(),
     )
     adopt(app, page)
-    complete_models()
+    gradio_start.complete_models()
     # A form with several files is larger than each of them.
     uploads = {"/gradio_api/upload": MAX_FILES * UPLOAD_MB * 1_000_000}
     app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars), larger=uploads)

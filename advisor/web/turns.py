@@ -102,13 +102,20 @@ class Turns:
     def branch(self, session: Session, keep: int) -> Session:
         """A new conversation with the first `keep` turns, so that a question can be asked anew or otherwise from there.
 
-        The advisor hears the kept questions again in a new thread: what follows refers to them and to nothing that was
-        taken back.
+        The advisor's own memory of them goes along and nothing that was taken back. Where it has none, for a conversation
+        that the browser brought back, it hears the kept questions again.
         """
-        fresh = Session(turns=session.turns[:keep])
-        for turn in fresh.turns:
-            if turn.answer is None:
-                continue
+        turns = session.turns[:keep]
+        answered = ["" if turn.edited else turn.question for turn in turns if turn.answer is not None]
+        try:
+            thread = self.advisor.branch(session.thread, answered)
+        except AdvisorError as error:
+            log.warning("a conversation could not be branched: %s", error)
+            thread = None
+        if thread is not None:
+            return Session(thread=thread, turns=turns)
+        fresh = Session(turns=turns)
+        for turn in turns:
             self._hear(turn, fresh.thread)
         return fresh
 

@@ -177,3 +177,19 @@ def test_two_values_for_one_fact_are_named_with_their_dates():
 )
 def test_equal_values_other_units_and_other_things_are_no_disagreement(one, other):
     assert find_disagreements([hit("a", one, "2025"), hit("b", other, "2024")]) == []
+
+
+def test_a_language_with_few_near_passages_gets_a_search_of_its_own(store, monkeypatch):
+    asked = []
+    nearest = store.dense.nearest
+
+    def counted(vector, k, where=None):
+        asked.append(where)
+        found = nearest(vector, k, where)
+        return found if where else found[-1:]
+
+    monkeypatch.setattr(store.dense, "nearest", counted)
+    assert {hit.lang for hit in store.search("計算ノードのネットワークは？", lang="ja")} == {"ja"}
+    assert asked == [None, {"lang": "ja"}]
+    store.search("計算ノードのネットワークは？")
+    assert asked == [None, {"lang": "ja"}]

@@ -11,17 +11,18 @@ from advisor.planner.written import WRITTEN, Written
 def test_an_answer_is_taken_once():
     held = Written()
     answer = SimpleNamespace(text="x")
-    held.keep("a", answer)
+    results = SimpleNamespace(calls=())
+    held.keep("a", answer, results)
     assert held.take("b") is None and held.take(None) is None
-    assert held.take("a") is answer and held.take("a") is None
+    assert held.take("a") == (answer, results) and held.take("a") is None
 
 
 def test_the_oldest_leaves(monkeypatch):
     monkeypatch.setattr(written, "KEPT", 3)
     held = Written()
     for name in "abcd":
-        held.keep(name, SimpleNamespace(text=name))
-    assert held.take("a") is None and held.take("d").text == "d"
+        held.keep(name, SimpleNamespace(text=name), None)
+    assert held.take("a") is None and held.take("d")[0].text == "d"
 
 
 @pytest.mark.parametrize("question", ["Full fine-tune of a 7B model on 8 H100", "NVLink と InfiniBand の違いは？"])

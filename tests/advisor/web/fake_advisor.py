@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -262,8 +262,13 @@ class FakeAdvisor:
     offers: FakeOffers = field(default_factory=FakeOffers)
     passages: FakePassages = field(default_factory=FakePassages)
 
+    remembers: bool = True
+
     def ask(self, question: str, thread: str | None = None, lang: str = "auto", **edited: Any) -> Answer:
         return [event for event in self.stream(question, thread, lang, **edited) if isinstance(event, Done)][-1].answer
+
+    def branch(self, thread: str, questions: Sequence[str]) -> str | None:
+        return f"branch-of-{thread}"[:40] if self.remembers else None
 
     def stream(
         self,

@@ -158,7 +158,17 @@ def test_turns_that_run_at_once_share_the_updates(turns, monkeypatch):
     assert turns._stops == {}
 
 
-def test_a_branch_hears_the_kept_questions_in_a_new_thread(turns):
+def test_a_branch_takes_the_advisors_memory_along(turns):
+    session = run(turns, "7B")[-1].session
+    session = run(turns, "and 13B", session)[-1].session
+    turns.advisor.asked.clear()
+    fresh = turns.branch(session, 1)
+    assert fresh.thread == turns.advisor.branch(session.thread, ["7B"]) and fresh.turns == session.turns[:1]
+    assert turns.advisor.asked == []
+
+
+def test_a_branch_of_a_forgotten_conversation_hears_the_kept_questions_in_a_new_thread(turns):
+    turns.advisor.remembers = False
     session = run(turns, "7B")[-1].session
     session = run(turns, "and 13B", session)[-1].session
     turns.advisor.asked.clear()
