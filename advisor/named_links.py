@@ -29,7 +29,7 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
             rows.append({"kind": "provider", "name": name, "fabrics": store_fabrics(store, name)})
             continue
         found = resolve_gpu(name)
-        if found is None or not _only_a_gpu(name, found):
+        if found is None or not only_a_gpu(name, found):
             offers = store.by_instance_type(name)
             if offers:
                 rows.append(
@@ -72,7 +72,7 @@ def store_fabrics(store: OfferStore, provider: str) -> list[str]:
     return [name for name, _ in Counter(offer.internode_fabric for offer in page.offers).most_common()]
 
 
-def _only_a_gpu(name: str, found: Any) -> bool:
+def only_a_gpu(name: str, found: Any) -> bool:
     """Is the name a GPU's, not that of an instance type which has the GPU in it?"""
 
     def squash(text: str) -> str:

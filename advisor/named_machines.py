@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from advisor.answer import Constraints, Lang, Workload
-from advisor.selection import NODE_GPUS
+from advisor.selection import EVERYTHING, NODE_GPUS
 from knowledge.offers import OfferFilter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from knowledge.facts import Facts
     from knowledge.offers import Offer, OfferStore
 
 FP32_KINDS = frozenset({"hpc", "render"})
 """Jobs whose speed follows the single-precision peak."""
 SERVING = frozenset({"inference", "moe_inference", "batch_inference"})
+NO_JOB = "other"
+"""The kind under which machines are compared where no job is named."""
+FAMILY = "|"
+"""Parts the types of one machine family."""
+GROWN_NODES = (2, 3, 4, 6, 8, 12, 16)
+"""Numbers of a family's full machine that are tried until they hold the job."""
+Network = Literal["as_sold", "rdma", "none"]
+"""The network between nodes: that of the row, a usual RDMA network of 400 Gb/s a GPU, or plain Ethernet."""
+PLAIN_GBIT_S = 100.0
+"""Ethernet of a training machine whose RDMA network is not used; TCP over it reaches 4 to 6 GB/s of bus bandwidth
+(https://github.com/NVIDIA/nccl/issues/601)."""
+NETWORK_FIELDS = ("internode_fabric", "internode_gbit_s_per_node", "internode_rdma", "orderable_as_cluster")
 
 
 def assess_as_sold(
@@ -27,59 +42,135 @@ def assess_as_sold(
     nvlink: str,
     limits: Constraints,
     lang: Lang,
+    network: Network = "as_sold",
 ) -> dict[str, Any]:
-    """`selection.assess` with the price of the cheapest row, on that row's board where the person named no form."""
+    """`assess` with the price of the cheapest row, on that row's board and network where the person named none.
+
+    `gpu` is a GPU model, an instance type, or the types of one machine family joined with "|".
+    """
+    from advisor.named_links import only_a_gpu
     from knowledge.gpu_names import resolve_gpu
 
-    found = assess(facts, workload, gpu=gpu, gpus=gpus, nodes=nodes, nvlink=nvlink, lang=lang)
     name = resolve_gpu(gpu)
+    a_type = name is None or not only_a_gpu(gpu, name)
+    if a_type and (rows := rows_of_types(store, gpu.split(FAMILY), limits)):
+        return assess_type(facts, workload, rows, nodes=nodes, network=network)
+    if nodes > 1 and name is not None and name.variant == "unknown":
+        gpu, name = joined_board(facts, gpu, name)
+    form = name.variant if name is not None else "unknown"
+    sold = cheapest(store, gpu, form, gpus, limits, nodes=nodes)[0] if nodes > 1 else None
+    if nodes > 1 and sold is None and network == "as_sold":
+        network = "rdma"
+    judged = partial(assess, facts, workload, gpus=gpus, nodes=nodes, lang=lang, network=network)
+    found = judged(gpu=gpu, nvlink=nvlink, sold=sold)
     if name is not None and found["have_gb"] is None and name.memory_gb is not None:
         board = name.gpu if name.variant == "unknown" else f"{name.gpu} {name.variant}"
-        found = assess(facts, workload, gpu=board, gpus=gpus, nodes=nodes, nvlink=nvlink, lang=lang)
+        found = judged(gpu=board, nvlink=nvlink, sold=sold)
     if name is None or found["have_gb"] is None:
         return found
-    row, machines = cheapest(store, f"{name.gpu} {found['have_gb']:g}GB", name.variant, gpus, limits)
+    row, machines = cheapest(store, f"{name.gpu} {found['have_gb']:g}GB", name.variant, gpus, limits, nodes=nodes)
     if row is None or row.price_usd_hour is None:
         return found
     if name.variant == "unknown" and row.gpu_variant not in ("unknown", "board"):
         board = f"{name.gpu} {row.gpu_variant} {found['have_gb']:g}GB"
-        linked = row.nvlink if row.nvlink in ("yes", "no") else nvlink
-        as_sold = assess(facts, workload, gpu=board, gpus=gpus, nodes=nodes, nvlink=linked, lang=lang)
+        linked = row.nvlink if row.nvlink in ("yes", "no") and nvlink == "unknown" else nvlink
+        as_sold = judged(gpu=board, nvlink=linked, sold=row if nodes > 1 else None)
         if as_sold["have_gb"] is not None:
             found = as_sold
-    price = round(row.price_usd_hour * machines, 4)
-    sold = {"gpu": gpu, "usd_hour": price, "seller": row.provider, "seller_type": row.instance_type}
+    price = {"gpu": gpu, "usd_hour": round(row.price_usd_hour * machines, 4)}
+    price |= {"seller": row.provider, "seller_type": row.instance_type}
     if workload.kind in FP32_KINDS:
         spec = facts.gpu(row.gpu, None if row.gpu_variant == "unknown" else row.gpu_variant, found["have_gb"])
-        sold["fp32_tflops"] = spec.fp32_tflops if spec else None
-    return found | sold | {"serves": workload.kind in SERVING}
+        price["fp32_tflops"] = spec.fp32_tflops if spec else None
+    return found | price | {"serves": workload.kind in SERVING}
 
 
-def cheapest(store: OfferStore, gpu: str, variant: str, gpus: int, limits: Constraints) -> tuple[Offer | None, int]:
+def joined_board(facts: Facts, gpu: str, name: Any) -> tuple[str, Any]:
+    """The name with the form that machines joined by a network have where nobody said it: SXM, if the card is made so."""
+    from knowledge.gpu_names import resolve_gpu
+
+    if not any(spec.gpu == name.gpu and spec.gpu_variant == "SXM" for spec in facts.gpus):
+        return gpu, name
+    memory = "" if name.memory_gb is None else f" {name.memory_gb:g}GB"
+    board = f"{name.gpu} SXM{memory}"
+    return board, resolve_gpu(board) or name
+
+
+def rows_of_types(store: OfferStore, types: Sequence[str], limits: Constraints) -> list[Offer]:
+    """The cheapest row of each instance type, the smallest machine first; on-demand unless spot is accepted."""
+    rows = []
+    for name in types:
+        offers = [o for o in store.by_instance_type(name) if o.price_usd_hour is not None]
+        offers = [o for o in offers if limits.spot or not o.spot]
+        offers = [o for o in offers if not limits.countries or o.country in limits.countries] or offers
+        if offers:
+            rows.append(min(offers, key=lambda o: o.price_usd_hour or 0.0))
+    return sorted(rows, key=lambda o: o.gpu_count)
+
+
+def assess_type(
+    facts: Facts, workload: Workload, rows: Sequence[Offer], *, nodes: int, network: Network
+) -> dict[str, Any]:
+    """The job on a family's smallest machine that holds it, else on as many of its full machine as it takes.
+
+    The full machine is taken where a number of nodes or no job is named.
+    """
+    from advisor.reasoning.candidates import can_cluster
+
+    full = rows[-1]
+    tries = [(full, nodes)] if nodes > 1 or workload.kind == NO_JOB else [(row, 1) for row in rows]
+    if nodes == 1 and workload.kind != NO_JOB and (can_cluster(full) or workload.kind in SERVING):
+        tries += [(full, n) for n in GROWN_NODES]
+    found: dict[str, Any] = {}
+    for row, n in tries:
+        spec = facts.gpu(row.gpu, None if row.gpu_variant == "unknown" else row.gpu_variant, row.gpu_memory_gb)
+        count = max(1, round(row.gpu_count))
+        each = f"{row.instance_type} ({count}× {row.gpu} {row.gpu_memory_gb or 0:g} GB)"
+        label = each if n == 1 else f"{n} × {each}"
+        named = {"gpu": row.gpu, "gpus": count * n, "nodes": n, "label": label, "type": row.instance_type}
+        result = judge(facts, workload, row, spec, nodes=n, named=named, network=network)
+        if not found or result["fits"] or (row is full and n == 1):
+            found = result | {"usd_hour": round((row.price_usd_hour or 0.0) * n, 4), "seller": row.provider}
+            found |= {"seller_type": row.instance_type, "serves": workload.kind in SERVING}
+        if result["fits"]:
+            break
+    return found
+
+
+def cheapest(
+    store: OfferStore, gpu: str, variant: str, gpus: int, limits: Constraints, *, nodes: int = 1
+) -> tuple[Offer | None, int]:
     """(the cheapest row, how many of it make `gpus` cards), on-demand unless spot is accepted; (None, 0) where nobody has it.
 
-    Machines with all the cards come first, then several of eight or fewer.
+    Machines with all the cards come first, then several of eight or fewer. Of several `nodes` each holds its share and can be
+    joined with the others, those with an RDMA network first.
     """
-    for count in dict.fromkeys((gpus, NODE_GPUS, 4, 2, 1)):
-        if count > gpus or gpus % count:
-            continue
-        wanted = OfferFilter(
-            gpu=(gpu,),
-            gpu_variant=() if variant == "unknown" else (variant,),
-            provider=limits.providers,
-            not_provider=limits.not_providers,
-            region=limits.regions,
-            country=limits.countries,
-            not_country=limits.not_countries,
-            min_gpus=count,
-            max_gpus=count,
-            spot=None if limits.spot else False,
-            sort="price",
-            limit=1,
-        )
-        row = next(iter(store.search(wanted).offers), None)
-        if row is not None and row.price_usd_hour is not None:
-            return row, gpus // count
+    from advisor.reasoning.candidates import can_cluster
+
+    counts = [gpus // nodes] if nodes > 1 and gpus % nodes == 0 else [gpus, NODE_GPUS, 4, 2, 1]
+    for rdma in (True, False) if nodes > 1 else (False,):
+        for count in dict.fromkeys(counts):
+            if count > gpus or gpus % count:
+                continue
+            wanted = OfferFilter(
+                gpu=(gpu,),
+                gpu_variant=() if variant == "unknown" else (variant,),
+                provider=limits.providers,
+                not_provider=limits.not_providers,
+                region=limits.regions,
+                country=limits.countries,
+                not_country=limits.not_countries,
+                min_gpus=count,
+                max_gpus=count,
+                rdma=rdma,
+                spot=None if limits.spot else False,
+                sort="price",
+                limit=1 if nodes == 1 else EVERYTHING,
+            )
+            rows = store.search(wanted).offers
+            row = next((row for row in rows if nodes == 1 or can_cluster(row)), None)
+            if row is not None and row.price_usd_hour is not None:
+                return row, gpus // count
     return None, 0
 
 
@@ -118,32 +209,56 @@ holding the model at all is holding it."""
 
 
 def assess(
-    facts: Facts, workload: Workload, *, gpu: str, gpus: int, nodes: int = 1, nvlink: str = "unknown", lang: Lang = "en"
+    facts: Facts,
+    workload: Workload,
+    *,
+    gpu: str,
+    gpus: int,
+    nodes: int = 1,
+    nvlink: str = "unknown",
+    lang: Lang = "en",
+    sold: Offer | None = None,
+    network: Network = "as_sold",
 ) -> dict[str, Any]:
     """Does the job fit a machine that the person named, as planned by them or as well as it can be; how fast?
 
-    `need_gb` and `have_gb` are of one GPU; None where the job or the GPU is not known well enough.
+    `need_gb` and `have_gb` are of one GPU; None where the job or the GPU is not known well enough. The network between nodes
+    is that of the row `sold`, where one is given.
     """
+    offer = named_offer(gpu, gpus, nodes, nvlink)
+    named = {"gpu": gpu, "gpus": gpus, "nodes": nodes, "label": f"{gpus}× {gpu}"}
+    if offer is None:
+        return {**named, "need_gb": None, "have_gb": None, "fits": None}
+    if sold is not None:
+        offer = offer.model_copy(update={name: getattr(sold, name) for name in NETWORK_FIELDS})
+    spec = facts.gpu(offer.gpu, None if offer.gpu_variant == "unknown" else offer.gpu_variant, offer.gpu_memory_gb)
+    if spec is None:
+        return {**named, "need_gb": None, "have_gb": None, "fits": None}
+    offer = offer.model_copy(update={"gpu_memory_gb": offer.gpu_memory_gb or spec.memory_gb})
+    card = f"{offer.gpu} {offer.gpu_memory_gb:g} GB"
+    named["label"] = f"{gpus}× {card}" if nodes == 1 else f"{nodes} × ({offer.gpu_count:g}× {card})"
+    return judge(facts, workload, offer, spec, nodes=nodes, named=named, network=network)
+
+
+def judge(
+    facts: Facts, workload: Workload, offer: Offer, spec: Any, *, nodes: int, named: dict[str, Any], network: Network
+) -> dict[str, Any]:
+    """`assess` for a machine that is known: `named` is how the person called it."""
     from advisor.reasoning.candidates import Task, evaluate, work_tokens
+    from advisor.reasoning.counterfactuals import networked
     from advisor.reasoning.recommend import wanted_of
     from advisor.reasoning.workload import SERVICES, complete
 
-    offer = named_offer(gpu, gpus, nodes, nvlink)
-    empty = {
-        "gpu": gpu,
-        "gpus": gpus,
-        "nodes": nodes,
-        "label": f"{gpus}× {gpu}",
-        "need_gb": None,
-        "have_gb": None,
-        "fits": None,
-    }
-    if offer is None:
-        return empty
-    spec = facts.gpu(offer.gpu, None if offer.gpu_variant == "unknown" else offer.gpu_variant, offer.gpu_memory_gb)
+    gpus = named["gpus"]
+    if network == "rdma":
+        offer = networked(offer)
+    elif network == "none":
+        plain = {"internode_fabric": "ethernet", "internode_rdma": "no", "internode_gbit_s_per_node": PLAIN_GBIT_S}
+        offer = offer.model_copy(update=plain)
+    found = {**named, "need_gb": None, "have_gb": offer.gpu_memory_gb, "fits": None}
     if spec is None:
-        return empty
-    offer = offer.model_copy(update={"gpu_memory_gb": offer.gpu_memory_gb or spec.memory_gb})
+        return found
+    found |= machine_facts(offer, spec, nodes) | {"network_assumed": nodes > 1 and network == "rdma"}
     sizing = complete(workload, facts)
     task = Task(sizing, wanted_of(workload, stated_sharding=True), facts)
     result = evaluate(task, offer, spec, nodes)
@@ -155,8 +270,7 @@ def assess(
             result = evaluate(Task(sizing, task.wanted, facts), offer, spec, nodes)
             if result is not None:
                 break
-    label = f"{gpus}× {offer.gpu} {offer.gpu_memory_gb:g} GB"
-    found = {**empty, "label": label, "have_gb": offer.gpu_memory_gb, **_rate(facts, sizing, spec, gpus)}
+    found |= _rate(facts, sizing, spec, gpus)
     if result is None:
         return found | {
             "fits": False,
@@ -172,6 +286,23 @@ def assess(
         "tokens_per_s": result.tokens_per_s,
         "hours": hours,
         **({"requests": requests, "context": sizing.workload.seq_len} if requests else {}),
+    }
+
+
+def machine_facts(offer: Offer, spec: Any, nodes: int) -> dict[str, Any]:
+    """What is known of a machine without a job: memory and dense 16-bit TFLOPS in all, and its links."""
+    gpus = offer.gpu_count * nodes
+    peak = spec.bf16_dense_tflops or spec.fp16_dense_tflops
+    memory = offer.gpu_memory_gb or spec.memory_gb
+    return {
+        "total_gb": memory * gpus if memory else None,
+        "dense_tflops": peak * gpus if peak else None,
+        "nvlink": offer.nvlink,
+        "nvlink_gb_s": offer.nvlink_gb_s_per_gpu or spec.nvlink_gb_s,
+        "fabric": offer.internode_fabric,
+        "gbit_s": offer.internode_gbit_s_per_node,
+        "rdma": offer.internode_rdma,
+        "as_offer": offer.model_dump(mode="json"),
     }
 
 

@@ -47,11 +47,14 @@ class SizeArgs(_Args):
     """Arguments of size_workload."""
 
     workload: Workload
-    gpu: str = Field(description="GPU model, for instance 'A100 80GB' or 'H100 SXM'.")
+    gpu: str = Field(description="GPU model ('A100 80GB', 'H100 SXM') or instance type.")
     gpus: int = Field(ge=1, le=100_000, description="GPUs in all.")
     nodes: int = Field(default=1, ge=1, le=20_000)
     grow: bool = Field(default=False, description="Take as many more GPUs of one node as the job needs.")
     nvlink: Literal["yes", "no", "unknown"] = "unknown"
+    network: Literal["as_sold", "rdma", "none"] = Field(
+        default="as_sold", description="Between nodes: as the machine is sold, a usual RDMA network, or plain Ethernet."
+    )
     constraints: Constraints = Field(default=Constraints(), description="Where the price may come from.")
     lang: Lang = "en"
 
@@ -109,6 +112,7 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         nodes: int = 1,
         grow: bool = False,
         nvlink: Literal["yes", "no", "unknown"] = "unknown",
+        network: Literal["as_sold", "rdma", "none"] = "as_sold",
         constraints: Constraints | None = None,
         lang: Lang = "en",
     ) -> tuple[str, dict[str, Any]]:
@@ -119,7 +123,8 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         counts = [gpus, *(n for n in (2, 4, NODE_GPUS) if n > gpus)] if grow and nodes == 1 else [gpus]
         tried = []
         for count in counts:
-            row = assess_as_sold(engine.offers, engine.facts, workload, gpu, count, nodes, nvlink, limits, lang)
+            machine = (gpu, count, nodes, nvlink, limits, lang, network)
+            row = assess_as_sold(engine.offers, engine.facts, workload, *machine)
             tried.append(row)
             if row["fits"] is not False:
                 break

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import re
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 from advisor.answer import Workload
 from advisor.planner.reading import Reading
-from advisor.planner.reading.result import GpuMention
+from advisor.planner.reading.phrases import says
+from advisor.planner.sizing import Call, size_calls
 from advisor.selection import offer_filter
 
-Call = tuple[str, dict[str, Any]]
 EXPLAIN_K = 20
 """Passages fetched for an explanation; the writer orders them by the questions that they answer."""
 LISTED = 400
-MAX_SIZED = 4
 MAX_NAMES = 8
-SXM_BOARD = re.compile(r"\b(?:SXM\d?|HGX|DGX)\b", re.IGNORECASE)
 ABOUT_THE_JOB = frozenset({"why", "follow_up", "summarize", "count_scaling_question", "more_detail", "edited"})
 
 
@@ -30,7 +22,7 @@ def promised_board(reading: Reading) -> str | None:
         return None
     gpu, variant = next(iter(named.items()))
     variant = variant or next(iter(reading.constraints.gpu_variants), None)
-    variant = variant or ("SXM" if SXM_BOARD.search(reading.text) else None)
+    variant = variant or ("SXM" if says("sxm_board", reading.text.lower()) else None)
     return f"{gpu}-{variant}" if variant else gpu
 
 
@@ -62,9 +54,10 @@ def next_calls(reading: Reading) -> list[Call]:
         return calls
     if reading.intent in ("picks", "no_match", "infeasible"):
         calls.append(recommend_call(reading) if is_sized(reading) else list_call(reading))
-        calls += size_calls(reading)
+        calls += [] if fleet_size(reading) else size_calls(reading)
         calls += search_calls(reading, k=4)
     else:
+        calls += size_calls(reading) if reading.alternatives and reading.intent == "explain" else []
         calls += search_calls(reading, k=EXPLAIN_K)
         if is_sized(reading) and reading.turn > 1 and reading.acts & ABOUT_THE_JOB:
             calls.append(recommend_call(reading))
@@ -157,73 +150,6 @@ def list_call(reading: Reading) -> Call:
         )
     wanted = offer_filter(constraints, limit=LISTED)
     return "filter_offers", wanted.model_dump(mode="json", exclude_defaults=True)
-
-
-def size_calls(reading: Reading) -> list[Call]:
-    """Check the machines that the question names against the job."""
-    if not is_sized(reading) or fleet_size(reading):
-        return []
-    workload = reading.workload
-    assert workload is not None
-    calls: list[Call] = []
-    seen: set[tuple[str, int]] = set()
-    named = [m for m in (*reading.current, *reading.candidates) if m.gpu]  # "H100 or A100": as many as it takes
-    uncounted = len({m.gpu for m in named}) > 1 and all(m.total is None for m in named)
-    for mention in (*reading.current, *reading.candidates):
-        gpu = sized_gpu(mention)
-        if gpu is None:
-            continue
-        gpus = mention.total or 1
-        if (gpu, gpus) in seen or len(calls) >= MAX_SIZED:
-            continue
-        seen.add((gpu, gpus))
-        calls.append(
-            (
-                "size_workload",
-                {
-                    "workload": workload.model_dump(mode="json", exclude_defaults=True) | {"kind": workload.kind},
-                    "gpu": gpu,
-                    "gpus": gpus,
-                    "nodes": mention.nodes or 1,
-                    **({"grow": True} if uncounted else {}),
-                    "constraints": places_of(reading),
-                    "lang": reading.answer_lang,
-                },
-            )
-        )
-    return calls
-
-
-PLACES = {"providers", "not_providers", "regions", "countries", "not_countries", "spot"}
-
-
-def places_of(reading: Reading) -> dict[str, Any]:
-    """The limits on sellers and places, for the price of a machine that the person names."""
-    return reading.constraints.model_dump(mode="json", exclude_defaults=True, include=PLACES)
-
-
-CLASS_WIDTH = 0.03
-"""How far a stated size may be from a class of cards."""
-
-
-@cache
-def memory_classes() -> tuple[tuple[float, str], ...]:
-    """(GB, a common GPU of that memory): what "a 24 GB card" is sized as."""
-    with (Path(__file__).parent / "memory_classes.csv").open(encoding="utf-8", newline="") as file:
-        return tuple((float(row["memory_gb"]), row["gpu"]) for row in csv.DictReader(file))
-
-
-def sized_gpu(mention: GpuMention) -> str | None:
-    """The name under which a mention is sized; for a bare size a common card of it; None where nothing is known."""
-    if mention.gpu is None and mention.memory_gb:
-        near = [(abs(size - mention.memory_gb), gpu) for size, gpu in memory_classes()]
-        gap, gpu = min(near)
-        return gpu if gap <= CLASS_WIDTH * mention.memory_gb else None
-    if not mention.known or mention.gpu is None:
-        return None
-    memory = f"{mention.memory_gb:g}GB" if mention.memory_gb else None
-    parts = (mention.gpu, mention.variant, memory)
-    return " ".join(part for part in parts if part and part != "unknown")
 
 
 def search_calls(reading: Reading, k: int) -> list[Call]:

@@ -6,16 +6,18 @@ import re
 from itertools import pairwise
 
 from advisor.planner.reading.families import FamilyMention
-from advisor.planner.reading.phrases import hits, says
+from advisor.planner.reading.phrases import first, hits, says
 from advisor.planner.reading.providers import ProviderMention
 from advisor.planner.reading.result import Alternative, GpuMention, QuestionType
 
 _MOST = 4
+WITHOUT = "without"
+"""The second side of a link that is weighed against its absence."""
 _OR = re.compile(r"(?<![a-z])(?:or|vs\.?|versus)(?![a-z])|それとも|または|か[、\s]|か$")
 _SENTENCE = re.compile(r"[^。.!！?？\n]+(?:\.\d[^。.!！?？\n]*)*[。.!！?？]*")
 _LAYOUTS = (
-    (re.compile(r"(?<![\d.$])(\d{1,3})[ -]?(?:nodes?|machines?|box(?:es)?|servers?|hosts?) (?:of|with|x|at) (\d{1,3})(?!\d|b|k|\.)"), (1, 2)),
-    (re.compile(r"(?<![\d.])(\d{1,3})\s?(?:ノード|台)\s?(?:x|に|で|の)?\s?(\d{1,3})\s?(?:枚|基|gpu)"), (1, 2)),
+    (re.compile(r"(?<![\d.$])(\d{1,3})[ -]?(?:nodes?|machines?|box(?:es)?|servers?|hosts?) (?:of|with|x|at|each with|holding) (\d{1,3})(?!\d|b|k|\.)"), (1, 2)),
+    (re.compile(r"(?<![\d.])(\d{1,3})\s?(?:ノード|台)\s?(?:x|に|で|の)?\s?(?:各|それぞれ)?\s?(\d{1,3})\s?(?:枚|基|gpu)"), (1, 2)),
     (re.compile(r"(?<![\d.])(\d{1,3})\s?(?:枚|基|gpus?|cards?)\s?(?:x|の|を|on|in)?\s?(\d{1,3})\s?(?:ノード|台|nodes?|machines?)"), (2, 1)),
 )  # fmt: skip
 
@@ -44,6 +46,30 @@ def layouts(text: str) -> list[Alternative]:
     return sorted(found.values(), key=lambda a: a.start)[:_MOST] if weighed else []
 
 
+def with_and_without(text: str, families: list[FamilyMention]) -> tuple[Alternative, ...]:
+    """A link and its absence, where the turn asks what the difference is ("p5 with and without EFA, 2 nodes, how many times faster?")."""
+    hit = first("with_without", text)
+    if hit is None:
+        return ()
+    links = sorted([*hits("fabric", text), *hits("rdma_word", text)], key=lambda link: link.start)
+    if not links:
+        return ()
+    link = next((one for one in links if one.value in MEANT), links[0])
+    nodes = next((f.nodes for f in families if f.nodes), None)
+    if nodes is None and (counted := _NODES_APART.search(text)):
+        nodes = int(counted.group(1) or counted.group(2))
+    side = {"kind": "fabric", "start": link.start, "end": link.end, "nodes": nodes}
+    return tuple(Alternative.model_validate({**side, "name": name}) for name in (link.value, WITHOUT))
+
+
+MEANT = frozenset({"nvlink", "infiniband", "efa", "roce", "tcpx", "tcpxo", "rdma"})
+"""Links that a person can have or leave; Ethernet is what is left."""
+_NODES_APART = re.compile(
+    r"(?<![\d.$])(\d{1,3})\s?-?(?:nodes?|ノード|台|box(?:es)?|machines?|servers?|hosts?|instances?|vms?)(?![a-z目])"
+    r"|(?<![a-z0-9])x\s?(\d{1,3})(?= (?:with|and|$))"
+)
+
+
 def weighs(text: str) -> bool:
     """Whether the turn asks to choose between things."""
     return says("choose", text) or says("either_or", text)
@@ -57,6 +83,8 @@ def read_alternatives(
     providers: list[ProviderMention],
 ) -> tuple[Alternative, ...]:
     """Two to four sides of one kind that the turn weighs, in the order of the text; empty where it weighs nothing."""
+    if pair := with_and_without(text, families):
+        return pair
     if sides := layouts(text):
         return tuple(sides)
     if says("indifferent", text):

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from advisor.planner.reading.lexicon import Gpu, Lexicon
 from advisor.planner.reading.normalize import squash
-from advisor.planner.reading.phrases import says
+from advisor.planner.reading.phrases import hits, says
 from advisor.planner.reading.result import GpuMention
 from advisor.planner.reading.roles import clause, roles_of
 
 _MAX_COUNT = 100_000
+_SHORT = 60
+"""Characters of a turn whose one number of cards is the one that it asks about, wherever it stands."""
 _MOST_MENTIONS = 24
 _MOST_IN_A_BOX = 8
 """A larger count beside a number of machines is for all of them ("16 H200 across two nodes")."""
@@ -22,12 +24,12 @@ _VARIANT = re.compile(
 _MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|ps|it|bps)")
 _FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")
 _BEFORE = re.compile(
-    r"(?:(?<![\d.])(\d{1,3})\s?(?:x|nodes?(?: of)?|box(?:es)?(?: of)?|machines?(?: with)?|servers?(?: with)?|台の?|ノードの?|\s(?=\d+\s?x))\s{0,2}\(?\s?)?"
-    r"(?<![\d.$¥a-wyz-])(\d{1,5})\s{0,2}(?:x|\*|(?:枚|基|gpu)(?:構成|搭載|入り|載せ)?の|枚(?:載った|積んだ|入った)|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
+    r"(?:(?<![\d.])(\d{1,3})\s?(?:x|(?:nodes?|box(?:es)?|machines?|servers?|hosts?)(?: of| with| each with| x)?|(?:台|ノード)(?:に|の|で)?(?:各|それぞれ)?|\s(?=\d+\s?x))\s{0,2}\(?\s?)?"
+    r"(?<![\d.$¥a-wyz-])(\d{1,5})\s{0,2}(?:x|\*|(?:枚|基|gpu)(?:ずつ|構成|搭載|入り|載せ)?の|枚(?:載った|積んだ|入った)|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
 )
 _AFTER = re.compile(
-    r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?[がをはのも]?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:枚|基|gpus?(?![a-z])|cards?(?![a-z])|x(?=\s?(?:$|[,.、。)?!]|on |in |at |from |with |for |cheap|と|で|を|の)))"
-    r"|[がをはの]?\s?(\d{1,4})\s?(台|ノード|nodes?(?![a-z])|機))"
+    r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?(?:なら|だと|では|[がをはのも])?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:(?:枚|基)(?!の?(?:画像|写真|イラスト|フレーム|静止|スライド))|gpus?(?![a-z])|cards?(?![a-z])|x(?=\s?(?:$|[,.、。)?!]|on |in |at |from |with |for |cheap|と|で|を|の)))"
+    r"|(?:なら|だと|では|[がをはので])?\s?(\d{1,4})\s?(台|ノード|nodes?(?![a-z])|機))"
 )
 _NODES_AFTER = re.compile(
     r"[\s)]{0,3}(?:搭載(?:した|する)?|載った|載せた|積んだ|入った|入り|付き)?[のをがで、,]{0,2}\s?(?:(?:サーバー?|マシン|ノード|サーバ機|ボックス)[をがはで]?)?\s?(?:x|across|on|over|を)?\s{0,2}(\d{1,4})\s?(?:台|ノード|nodes?|machines?|servers?|box(?:es)?|hosts?)"
@@ -92,8 +94,26 @@ def read_gpus(text: str, lexicon: Lexicon, machines: tuple[tuple[int, int], ...]
     mentions += _bare(text, mentions)
     mentions += _class_asked(text) if not mentions else []
     mentions.sort(key=lambda mention: mention.start)
+    mentions = _with_count_apart(text, mentions)
     roles = roles_of(text, mentions)
     return tuple(m.model_copy(update={"role": role}) for m, role in zip(mentions, roles, strict=True))
+
+
+def _with_count_apart(text: str, mentions: list[GpuMention]) -> list[GpuMention]:
+    """The one card of a turn with the number that a question asks about apart from it ("405B on B200: are 4 OK?")."""
+    if len({m.gpu for m in mentions}) != 1 or any(m.count or m.nodes for m in mentions):
+        return mentions
+    for hit in hits("enough_of", text):
+        words = clause(text, hit.start, hit.end)
+        inside = any(m.start <= hit.start < m.end for m in mentions)
+        asked = says("sufficiency", words) or (len(text) <= _SHORT and says("sufficiency", text))
+        if inside or not asked or says("current", words):
+            continue
+        number = int(next(re.finditer(r"\d+", hit.text)).group(0))
+        if number > 0:
+            first = mentions[0].model_copy(update={"count": number, "asked_apart": True})
+            return [first, *mentions[1:]]
+    return mentions
 
 
 def _known(text: str, lexicon: Lexicon) -> list[_Span]:

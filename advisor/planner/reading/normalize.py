@@ -53,6 +53,11 @@ _COUNTED = (
 _WORD_NUMBER = re.compile(
     rf"(?<![a-z0-9-])({'|'.join(sorted(_WORD_NUMBERS, key=len, reverse=True))})[ -](?={_COUNTED}(?![a-z0-9]))"
 )
+_WORD_ALONE = re.compile(
+    rf"(?<![a-z0-9-])({'|'.join(sorted(_WORD_NUMBERS, key=len, reverse=True))})(?= (?:of (?:them|these|those)|ok(?:ay)?|enough|"
+    r"sufficient|plenty|fine|suffice)(?![a-z]))"
+)
+""" "are four OK", "two of them": a number of what was named before."""
 _COUPLE = re.compile(
     r"(?<![a-z])a couple of (?=[a-z0-9])|(?<![a-z])a pair of (?=[a-z0-9])|(?<![a-z])dual(?=[ -][a-z0-9])"
 )
@@ -93,6 +98,7 @@ def normalize(text: str) -> str:
     text = _HALF_DOZEN.sub("6 ", text)
     text = _MANY_OF.sub(lambda m: f"{_MANY[m.group(1)] if m.group(1) else m.group(2)}x ", text)
     text = _WORD_NUMBER.sub(lambda m: f"{_WORD_NUMBERS[m.group(1)]} ", text)
+    text = _WORD_ALONE.sub(lambda m: str(_WORD_NUMBERS[m.group(1)]), text)
     return _SPACES.sub(" ", text).strip()
 
 

@@ -182,6 +182,8 @@ def _read(
     job_here = kind is not None or model is not None
     times = multiplied(norm, before) | memory_ones(norm, before) | board_change(norm, before)
     numbered = numbered_fields(norm, numbers, gpus)
+    if any(a.kind == "layout" for a in alternatives):
+        numbered.pop("gpus_per_node", None)
     if not (numbered or gpus or times or kind or model or known_types):
         numbered = bare_memory(norm)
     sides = any(a.kind in ("market", "layout") for a in alternatives)

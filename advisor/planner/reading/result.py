@@ -24,6 +24,8 @@ class GpuMention(Frozen):
     count: int | None = None
     """GPUs of one machine where `nodes` is known, else GPUs in all."""
     nodes: int | None = None
+    asked_apart: bool = False
+    """The count stands apart from the name, in a question whether it is enough."""
     role: Role = "topic"
     known: bool = True
     nearest: tuple[str, ...] = ()
@@ -41,7 +43,8 @@ QuestionType = Literal["yes_no", "which", "how_much", "how_many", "how_long", "h
 class Alternative(Frozen):
     """One side of what a turn weighs ("2x H200 or 4x H100"): a GPU with its number, a type, a seller, a link, a layout.
 
-    A layout is `nodes` machines of `count` GPUs; a market is "spot" or "on_demand"; a method is a workload kind.
+    A layout is `nodes` machines of `count` GPUs; a market is "spot" or "on_demand"; a method is a workload kind. Where a link is
+    weighed against its absence the second fabric is "without", and `nodes` and `count` are of the machines that are spoken of.
     """
 
     kind: Literal["gpu", "instance_type", "provider", "fabric", "layout", "market", "method"]

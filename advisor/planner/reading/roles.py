@@ -15,7 +15,9 @@ def roles_of(text: str, mentions: list[GpuMention]) -> list[Role]:
     for i in range(len(mentions) - 1):
         if roles[i] == roles[i + 1] == "wanted" and _joined(text, mentions, i):
             between = text[mentions[i].end : mentions[i + 1].start]
-            if _OR.search(between) and _counts_differ(mentions[i], mentions[i + 1]):
+            if _OR.search(between) and (
+                _counts_differ(mentions[i], mentions[i + 1]) or _one_beside(text, mentions[i], mentions[i + 1])
+            ):
                 roles[i] = roles[i + 1] = "candidate"
             elif _INSTEAD.search(between):
                 asked = says("question", clause(text, mentions[i].start, mentions[i].end))
@@ -42,6 +44,11 @@ _INSTEAD = re.compile(
 def _counts_differ(a: GpuMention, b: GpuMention) -> bool:
     """Whether two mentions ask for different numbers or sizes, so that they can be no list of equals."""
     return _size(a) != _size(b)
+
+
+def _one_beside(text: str, a: GpuMention, b: GpuMention) -> bool:
+    """ "MI300X or one H200": the number before the second name alone makes each a machine of its own."""
+    return a.count is None and b.count is not None and text[b.start : b.start + 1].isdigit()
 
 
 def _size(mention: GpuMention) -> tuple[int, int, float | None]:
@@ -89,6 +96,8 @@ def _role(text: str, mention: GpuMention, mentions: list[GpuMention]) -> Role:
     if negated(text, mention.start, mention.end):
         return "excluded"
     words = clause(text, mention.start, mention.end)
+    if mention.asked_apart:
+        return "candidate"
     if says("current", words):
         return "current"
     others = any(m is not mention and m.text in words for m in mentions)

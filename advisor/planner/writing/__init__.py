@@ -52,6 +52,6 @@ def asks_nothing(reading: Reading) -> bool:
     """Would the list be of every offer there is? Then the question is about something else, and passages answer it."""
     from advisor.answer import Constraints
 
-    limits = reading.constraints.model_copy(update={"sort": None, "limit": None, "spot": None})
+    limits = reading.constraints.model_copy(update=dict.fromkeys(("sort", "limit", "spot", "nodes", "max_nodes")))
     named = reading.mentions.unknown_gpus or reading.mentions.unknown_instance_types
     return limits == Constraints() and not named and not reading.acts & LIST_ACTS

@@ -7,7 +7,8 @@ from typing import Any
 
 from advisor.answer import NamedMachine
 from advisor.messages import text
-from advisor.planner.writing.figures import hours, number, usd
+from advisor.planner.writing.figures import hours, network, number, usd
+from knowledge.offers import Offer
 
 
 def assessed_lines(assessments: Sequence[dict[str, Any]], deadline_hours: float | None, lang: str) -> list[str]:
@@ -31,7 +32,7 @@ def further(row: dict[str, Any], lang: str) -> list[str]:
     """What a machine that holds the job has left, and what it costs."""
     if not row["fits"]:
         return []
-    parts = []
+    parts = between_nodes(row, lang)
     left = row["have_gb"] - row["need_gb"]
     if row.get("requests"):
         values = {"n": number(row["requests"]), "context": number(row["context"] or 0)}
@@ -53,11 +54,20 @@ def further(row: dict[str, Any], lang: str) -> list[str]:
     return parts
 
 
+def between_nodes(row: dict[str, Any], lang: str) -> list[str]:
+    """Of several nodes: the network that was counted with, and that it is assumed where no offer states one."""
+    if row["nodes"] <= 1 or "as_offer" not in row:
+        return []
+    if row.get("network_assumed"):
+        return [text("writing.assess.network", lang)]
+    return [text("writing.assess.network.sold", lang, network=network(Offer.model_validate(row["as_offer"]), lang))]
+
+
 def judged(assessments: Sequence[dict[str, Any]]) -> tuple[NamedMachine, ...]:
     """The same as values."""
     rows = []
     for row in assessments:
-        if row.get("need_gb") is None:
+        if row.get("need_gb") is None and row.get("usd_hour") is None:
             continue
         cost, per_million = _costs(row)
         rows.append(

@@ -10,11 +10,13 @@ from typing import Any
 from advisor.answer import Answer
 from advisor.messages import text
 from advisor.planner.writing import machines
+from advisor.planner.writing.assessing import judged
 from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is_prose, overlap, sentences
 from advisor.planner.writing.contrast import why_lines
 from advisor.planner.writing.links import corrections, fabric_line, named_lines
 from advisor.planner.writing.opening import pick_sentence
 from advisor.planner.writing.outputs import outputs_asked
+from advisor.planner.writing.weighing import contrast_lines, machine_lines
 from knowledge.providers import provider_table
 
 RANK_STEP = 0.03
@@ -71,6 +73,8 @@ def write(reading: Any, results: Any) -> Answer:
     deep = reading.acts >= {"more_detail", "follow_up"}
     citations = Citations()
     parts = corrections(reading, results.links, lang)
+    weighed = contrast_lines(reading, results.assessments, lang) or machine_lines(reading, results.assessments, lang)
+    parts += weighed
     recommendation = results.recommendation
     job = machines.job_lines(recommendation, reading, lang) if recommendation is not None else []
     about_the_last_answer = reading.turn > 1 and "follow_up" in reading.acts
@@ -98,6 +102,8 @@ def write(reading: Any, results: Any) -> Answer:
     if named and compared:
         parts.append("\n".join(f"- {line}" for line in named))
     hits = results.hits
+    if weighed:
+        hits = near_hits(reading, hits, SAME_QUESTION)
     kept = applied_sellers(reading)
     if kept:
         parts.append(text("writing.list.application", lang, names=", ".join(kept)))
@@ -116,7 +122,7 @@ def write(reading: Any, results: Any) -> Answer:
     if named and not compared:
         parts.append("\n".join(f"- {line}" for line in named))
     parts += outputs_asked(reading, lang)
-    if not found and not job and not named and not kept:
+    if not (found or job or named or kept or weighed):
         parts.append(text("writing.no_source", lang))
     return Answer(
         lang=lang,
@@ -127,6 +133,7 @@ def write(reading: Any, results: Any) -> Answer:
         needs=None if recommendation is None else recommendation.needs,
         fx=reading.fx,
         citations=citations.rows(),
+        machines=judged(results.assessments),
         **({"picks": recommendation.picks} if recommendation is not None and "summarize" in reading.acts else {}),
     )
 

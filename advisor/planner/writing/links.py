@@ -9,6 +9,7 @@ from typing import Any
 
 from advisor.messages import text
 from advisor.planner.reading.result import Premise
+from advisor.planner.sizing import link_contrast
 from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
 from advisor.planner.writing.topics import claims, topics_of
 
@@ -75,7 +76,8 @@ def _type_line(row: dict[str, Any], lang: str) -> str:
 
 def corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     """What the turn takes for granted or asks of a link, a memory size or a rule, held against the facts; one sentence each."""
-    found = [*size_corrections(reading, rows, lang), *premise_lines(reading, rows, lang)]
+    premises = [] if link_contrast(reading) else premise_lines(reading, rows, lang)
+    found = [*size_corrections(reading, rows, lang), *premises]
     return list(dict.fromkeys([*found, *filter_lines(reading, rows, lang), *claims(reading.text, lang)]))
 
 

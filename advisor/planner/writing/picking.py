@@ -8,6 +8,7 @@ from advisor.answer import Answer, Pick
 from advisor.messages import text
 from advisor.planner.plan import capacity, fleet_size
 from advisor.planner.reading.methods import is_training
+from advisor.planner.sizing import link_contrast
 from advisor.planner.writing import machines
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.assessing import assessed_lines, judged
@@ -23,6 +24,7 @@ from advisor.planner.writing.opening import SAME, counted_verdict, named_verdict
 from advisor.planner.writing.prices import list_note, month_note
 from advisor.planner.writing.residency import residency_note
 from advisor.planner.writing.short import questions_back
+from advisor.planner.writing.weighing import contrast_lines
 
 ALIKE = 0.25
 """Beside picks a guide is heard only where one of its questions is this near to the one asked."""
@@ -49,7 +51,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         alternatives = rec.nearest
         parts += _infeasible(rec, reading, lang) if intent == "infeasible" else _no_match(rec, reading, results, lang)
     else:
-        judgement = named_verdict(reading, results, rec, lang)
+        judgement = contrast_lines(reading, results.assessments, lang) or named_verdict(reading, results, rec, lang)
         parts += judgement or counted_verdict(rec, reading, lang)
         if asks_link:
             parts += ["  \n".join(machines.link_verdicts(rec, lang))]
@@ -58,7 +60,8 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
         parts += by_the_hour(rec, reading, lang)
         parts += change_line(results.earlier, rec, reading, lang)
     shown = rec.picks or alternatives
-    assessed = assessed_lines(spoken_of(results.assessments, reading), rec.workload.deadline_hours, lang)
+    spoken = [] if link_contrast(reading) else spoken_of(results.assessments, reading)
+    assessed = assessed_lines(spoken, rec.workload.deadline_hours, lang)
     if assessed:
         parts.append("\n".join(f"- {line}" for line in assessed))
     if shown:

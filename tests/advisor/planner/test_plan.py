@@ -3,9 +3,10 @@
 import pytest
 
 from advisor.answer import Constraints
-from advisor.planner.plan import memory_classes, next_calls, rented_for, sized_gpu
+from advisor.planner.plan import next_calls, rented_for
 from advisor.planner.reading import read
 from advisor.planner.reading.result import GpuMention
+from advisor.planner.sizing import memory_classes, sized_gpu
 from advisor.selection import hourly_cap, offer_filter
 from knowledge.gpu_names import resolve_gpu
 

@@ -1,0 +1,123 @@
+"""Machines weighed by layout, by count, and with and without a link: the sentence, and the machines behind it."""
+
+import re
+
+import pytest
+
+from advisor.answer import Constraints, Workload
+from advisor.named_machines import assess_as_sold, cheapest
+from advisor.planner.reading import read
+from advisor.planner.sizing import link_contrast, size_calls
+
+
+def machines(text):
+    return [(c["gpu"], c["gpus"], c["nodes"]) for _, c in size_calls(read(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "sized"),
+    [
+        ("1 node of 8 A100 or 2 nodes of 4 A100 for a 13B full fine-tune?", [("A100", 8, 1), ("A100", 8, 2)]),
+        ("H200を8枚1ノードと4枚2ノード、70BのLoRAならどちら？", [("H200", 8, 1), ("H200", 8, 2)]),
+        ("2 nodes of 4x L40S or one 8x A100 to train a 7B?", [("L40S", 8, 2), ("A100", 8, 1)]),
+        ("2 nodes of 4x A100 PCIe or one 4x H200?", [("A100 PCIe", 8, 2), ("H200", 4, 1)]),
+        ("B300 or one MI300X for a 180B?", [("B300", 1, 1), ("MI300X", 1, 1)]),
+    ],
+)
+def test_each_layout_and_count_is_sized_as_it_was_said(text, sized):
+    assert machines(text) == sized
+
+
+@pytest.mark.parametrize(
+    ("text", "link", "nodes"),
+    [
+        ("p5 with and without EFA, 3 nodes, how many times faster?", "efa", 3),
+        ("p4d 2台、EFAの有無で学習速度は何倍変わりますか", "efa", 2),
+        ("2 nodes of 8x H100, with vs without InfiniBand: how much faster for a 13B full fine-tune?", "infiniband", 2),
+    ],
+)
+def test_a_link_is_contrasted_on_the_same_nodes(text, link, nodes):
+    reading = read(text)
+    assert link_contrast(reading).name == link
+    calls = [c for _, c in size_calls(reading)]
+    assert {c["nodes"] for c in calls} == {nodes}
+    assert [c["network"] for c in calls[:2]] in (["as_sold", "none"], ["rdma", "none"])
+
+
+@pytest.mark.parametrize(
+    "text", ["What is EFA?", "Does the p5 have EFA?", "p5を2ノード借りたい。EFA付きで", "RoCE vs InfiniBand"]
+)
+def test_what_asks_for_no_difference_is_no_contrast(text):
+    assert link_contrast(read(text)) is None
+
+
+CONTRASTS = [
+    ("p5 with and without EFA, 2 nodes, how many times faster?", r"2 × p5\.48xlarge.*EFA.*\*\*[\d.]+ times as fast"),
+    ("p4dを4台、EFAの有無で学習速度は何倍変わりますか", r"4 × p4d\.24xlarge.*EFAあり・なし.*\*\*[\d.]+倍速い"),
+    ("How much slower is a 13B full fine-tune on 8x A100 SXM without NVLink?", r"NVLink.*times as fast"),
+    ("7Bのフル学習、8x H100を2ノード、RDMAありとなしでどれくらい違う？", r"RDMAあり・なし.*\*\*[\d.]+倍速い"),
+]
+
+
+@pytest.mark.parametrize(("question", "holds"), CONTRASTS)
+def test_the_contrast_is_the_first_sentence(advisor, question, holds):
+    answer = advisor.ask(question)
+    assert re.search(holds, answer.text.splitlines()[0])
+    with_, without = answer.machines[0], answer.machines[1]
+    assert with_.nodes == without.nodes and with_.gpus == without.gpus
+    assert with_.tokens_per_s > without.tokens_per_s
+
+
+WEIGHED = [
+    ("3 nodes of 4x A100 PCIe or one 8x H100 SXM?", r"8× H100 80 GB rather than 3 × \(4× A100 80 GB\)"),
+    ("2 nodes of 4 H200 or 1 node of 8 H200?", r"8× H200 141 GB rather than 2 × \(4× H200 141 GB\).*RDMA"),
+    ("H100 8枚1ノードとH100 4枚2ノード、どっちがいい？", r"2 × \(4× H100 80 GB\)より8× H100 80 GB"),
+    ("A100 PCIe 4枚のノード2台とH200 4枚1台、13Bのフル学習ならどっち？", r"H200"),
+]
+
+
+@pytest.mark.parametrize(("question", "holds"), WEIGHED)
+def test_layouts_get_a_verdict_first(advisor, question, holds):
+    answer = advisor.ask(question)
+    assert re.search(holds, answer.text.splitlines()[0])
+    assert len(answer.machines) == 2
+
+
+COUNTED = [
+    ("MI300X or one H200 for a 405B in bf16", r"None of them"),
+    ("405B on B200 - are two OK?", r"No, 2× B200"),
+    ("B200で405BをFP8で推論したい。8枚で足りますか？", r"はい、8× B200"),
+    ("70BのLoRA、A100なら1枚で大丈夫？", r"いいえ、1× A100"),
+]
+
+
+@pytest.mark.parametrize(("question", "holds"), COUNTED)
+def test_the_count_asked_about_is_judged(advisor, question, holds):
+    assert re.search(holds, advisor.ask(question).text.splitlines()[0])
+
+
+def test_several_nodes_are_priced_only_where_they_can_be_joined(advisor):
+    from advisor.reasoning.candidates import can_cluster
+
+    store = advisor.engine.offers
+    row, machines_ = cheapest(store, "H100", "SXM", 16, Constraints(), nodes=2)
+    assert machines_ == 2 and row.gpu_count == 8 and can_cluster(row) and row.internode_rdma == "yes"
+    alone, _ = cheapest(store, "H100", "SXM", 8, Constraints())
+    assert alone.price_usd_hour <= row.price_usd_hour
+
+
+def test_an_instance_type_is_judged_on_its_own_row(advisor):
+    engine = advisor.engine
+    job = Workload(kind="lora", params_b=8.0)
+    small = assess_as_sold(
+        engine.offers, engine.facts, job, "p5.4xlarge|p5.48xlarge", 1, 1, "unknown", Constraints(), "en"
+    )
+    assert small["type"] == "p5.4xlarge" and small["fits"] and small["usd_hour"]
+    job = Workload(kind="full_ft", params_b=13.0)
+    full = assess_as_sold(
+        engine.offers, engine.facts, job, "p5.4xlarge|p5.48xlarge", 1, 1, "unknown", Constraints(), "en"
+    )
+    assert full["type"] == "p5.48xlarge" and full["gpus"] == 8
+    job = Workload(kind="full_ft", params_b=70.0)
+    several = assess_as_sold(engine.offers, engine.facts, job, "p5.48xlarge", 1, 1, "unknown", Constraints(), "en")
+    assert several["nodes"] > 1 and several["fits"] and several["label"].startswith(f"{several['nodes']} × p5.48xlarge")
