@@ -6,14 +6,15 @@ Figures are plain Plotly JSON (dicts), so that this module needs no plotting lib
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from advisor.answer import Answer, Pick
 from advisor.web import numbers
-from advisor.web.render import FABRIC_NAMES, pick_title
-from advisor.web.words import known, word
+from advisor.web.render import fabric_name, pick_title
+from advisor.web.words import known, role_word, word
 
 PALETTE = ("#2f7d6b", "#c2691c", "#5a6acf", "#a83f6f", "#7a8a1f", "#2b87b8", "#8b5fbf")
 """Seven hues of like lightness, at least 3:1 against white and against the dark page."""
@@ -47,7 +48,9 @@ def charts(answer: Answer | None, lang: str) -> list[Chart]:
     return [chart for chart in made if chart is not None]
 
 
-def _layout(title: str, x: str, y: str, **more: Any) -> dict[str, Any]:
+def _layout(title: str, x: str, y: str, legend_rows: int = 1, **more: Any) -> dict[str, Any]:
+    """Axes, title and legend; `legend_rows` lines of legend have room between title and drawing, and make the chart higher."""
+    top = 54 + 20 * legend_rows
     axis = {"gridcolor": "rgba(128,128,128,0.22)", "zeroline": False, "automargin": True}
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -63,12 +66,12 @@ def _layout(title: str, x: str, y: str, **more: Any) -> dict[str, Any]:
             "pad": {"l": 16, "t": 14},
             "font": {"size": 14},
         },
-        "margin": {"l": 56, "r": 16, "t": 74, "b": 44},
-        "height": 330,
+        "margin": {"l": 56, "r": 24, "t": top, "b": 44},
+        "height": 256 + top,
         "colorway": list(PALETTE),
         "font": {"family": "system-ui, sans-serif", "size": 12},
         "hoverlabel": {"align": "left"},
-        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
         "xaxis": {**axis, "title": {"text": x}},
         "yaxis": {**axis, "title": {"text": y}, "rangemode": "tozero"},
         **more,
@@ -79,11 +82,15 @@ ROW_PX = 58
 """Height of one bar with its label above it: beside the bars a long name leaves them no room on a phone."""
 
 
+ROW_LABEL = 44
+"""Characters of a label above a bar: as many as a phone is wide."""
+
+
 def _rows(layout: dict[str, Any], labels: Sequence[str], legend_rows: int) -> None:
     """Make room for one bar a label, and write each label above its bar."""
     top = 44 + 20 * legend_rows
     layout["height"] = top + 60 + ROW_PX * len(labels)
-    layout["margin"] = {"l": 16, "r": 16, "t": top, "b": 60}
+    layout["margin"] = {"l": 16, "r": 24, "t": top, "b": 60}
     layout["yaxis"].update(
         {"autorange": "reversed", "showticklabels": False, "automargin": False, "title": {"text": ""}}
     )
@@ -109,26 +116,40 @@ def _plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _label(pick: Pick) -> str:
+def _label(pick: Pick, longest: int = 34) -> str:
     title = pick_title(pick)
-    return _plain(title if len(title) <= 34 else title[:33] + "…")
+    if len(title) <= longest:
+        return _plain(title)
+    nodes = f" × {pick.nodes}" if pick.nodes > 1 else ""
+    return _plain(title[: longest - 1 - len(nodes)] + "…" + nodes)
 
 
 def _labels(picks: Sequence[Pick]) -> list[str]:
     """A label a pick, told apart where two picks have the same one: bars with one label would lie on each other."""
     labels: list[str] = []
     for pick in picks:
-        label, n = _label(pick), 2
+        label, n = _label(pick, ROW_LABEL), 2
         while label in labels:
-            label, n = f"{_label(pick)} ({n})", n + 1
+            label, n = f"{_label(pick, ROW_LABEL)} ({n})", n + 1
         labels.append(label)
     return labels
+
+
+DAY_FROM_H = 96
+"""Hours from which a duration is told in days, as on the cards."""
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Round values (1, 2, 5 of each power of ten; powers alone over a wide range) from `low` to `high`, both above zero."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if high / low < 200 else (1,)
+    return [step * 10.0**power for power in powers for step in steps]
 
 
 def cost_time(picks: Sequence[Pick], others: Any, lang: str) -> Chart | None:
     """Cost against time: the picks marked by role, other candidates (if the engine gives them) as small dots.
 
-    `others`: a list of {hours, cost_usd, label}.
+    `others`: a list of {hours, cost_usd, label}. Time is in days where all of it is long.
     """
     known_picks = [
         (p, p.estimate)
@@ -139,42 +160,59 @@ def cost_time(picks: Sequence[Pick], others: Any, lang: str) -> Chart | None:
         return None
     data: list[dict[str, Any]] = []
     dots = [row for row in others or () if isinstance(row, Mapping) and row.get("hours") and row.get("cost_usd")]
+    hours_all = [e.hours for _, e in known_picks if e.hours is not None] + [row["hours"] for row in dots]
+    if not hours_all:
+        return None
+    unit, per, axis = ("d", 24.0, "chart.days") if min(hours_all) >= DAY_FROM_H else ("h", 1.0, "chart.hours")
     if dots:
         data.append(
             {
                 "type": "scatter",
                 "mode": "markers",
                 "name": word("chart.others", lang),
-                "x": [row["hours"] for row in dots],
+                "x": [row["hours"] / per for row in dots],
                 "y": [row["cost_usd"] for row in dots],
                 "text": [_plain(str(row.get("label", ""))) for row in dots],
-                "hovertemplate": "%{text}<br>%{x:.3g} h · $%{y:,.0f}<extra></extra>",
+                "hovertemplate": f"%{{text}}<br>%{{x:.3g}} {unit} · $%{{y:,.0f}}<extra></extra>",
                 "marker": {"size": 6, "color": "rgba(128,128,128,0.55)"},
             }
         )
+    roles = [pick.role for pick in picks]
     for i, (pick, estimate) in enumerate(known_picks):
         data.append(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": f"{word(f'role.{pick.role}', lang)}: {_label(pick)}",
-                "x": [estimate.hours],
+                "name": f"{role_word(pick.role, roles, lang)}: {_label(pick)}",
+                "x": [estimate.hours / per if estimate.hours is not None else None],
                 "y": [estimate.cost_usd],
-                "hovertemplate": "%{x:.3g} h · $%{y:,.0f}<extra>" + _label(pick) + "</extra>",
+                "hovertemplate": f"%{{x:.3g}} {unit} · $%{{y:,.0f}}<extra>" + _label(pick) + "</extra>",
                 "marker": {"size": 14, "symbol": ROLE_MARKS[pick.role], "color": PALETTE[i % len(PALETTE)]},
             }
         )
-    layout = _layout(word("chart.cost_time", lang), word("chart.hours", lang), word("chart.cost", lang))
-    hours_all = [e.hours for _, e in known_picks] + [row["hours"] for row in dots]
-    if hours_all and max(hours_all) > 20 * min(hours_all) > 0:
-        layout["xaxis"]["type"] = "log"
-    return Chart("cost_time", {"data": data, "layout": layout}, word("chart.cost_time.caption", lang))
+    layout = _layout(word("chart.cost_time", lang), word(axis, lang), word("chart.cost", lang), legend_rows=len(data))
+    caption = word("chart.cost_time.caption", lang)
+    if max(hours_all) > 20 * min(hours_all) > 0:
+        ticks = _log_ticks(min(hours_all) / per, max(hours_all) / per)
+        layout["xaxis"].update({"type": "log", "tickvals": ticks, "ticktext": [numbers.number(tick) for tick in ticks]})
+        caption += (" " if lang == "en" else "") + word("chart.log", lang)
+    return Chart("cost_time", {"data": data, "layout": layout}, caption)
+
+
+def _apart(nodes: Sequence[int]) -> list[int]:
+    """The numbers of nodes that have room for a label on a linear axis, the largest first."""
+    kept: list[int] = []
+    for n in sorted(nodes, reverse=True):
+        if not kept or kept[-1] - n >= nodes[-1] / 18:
+            kept.append(n)
+    return kept[::-1]
 
 
 def speed_by_nodes(series: Any, lang: str) -> Chart | None:
     """Speed by number of nodes, a line a fabric, with the range as a band where the engine gives `low` and `high`.
 
-    `series`: a list of {fabric, gbit_s, nodes: [n], tokens_per_s: [v], low: [v], high: [v]}.
+    `series`: a list of {fabric, gbit_s, nodes: [n], tokens_per_s: [v], low: [v], high: [v]}. A dotted line shows what the
+    best start would give if every further node added its full speed; both axes are linear, so that it is straight.
     """
     rows = [row for row in series or () if isinstance(row, Mapping) and row.get("nodes") and row.get("tokens_per_s")]
     if not rows:
@@ -183,7 +221,7 @@ def speed_by_nodes(series: Any, lang: str) -> Chart | None:
     for i, row in enumerate(rows):
         colour = PALETTE[i % len(PALETTE)]
         fabric = str(row.get("fabric", "unknown"))
-        name = FABRIC_NAMES.get(fabric) or known(f"fabric.{fabric}", lang, fabric)
+        name = fabric_name(fabric, lang)
         if row.get("gbit_s"):
             name += f" {numbers.number(row['gbit_s'])} Gb/s"
         if row.get("low") and row.get("high"):
@@ -212,8 +250,26 @@ def speed_by_nodes(series: Any, lang: str) -> Chart | None:
                 "hovertemplate": "%{x} · %{y:,.3s} tok/s<extra>" + _plain(name) + "</extra>",
             }
         )
-    layout = _layout(word("chart.speed_by_nodes", lang), word("chart.nodes", lang), word("chart.tokens_per_s", lang))
-    layout["xaxis"].update({"tickvals": sorted({n for row in rows for n in row["nodes"]}), "type": "log"})
+    nodes = sorted({n for row in rows for n in row["nodes"]})
+    start = max(row["tokens_per_s"][0] / row["nodes"][0] for row in rows)
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": word("chart.ideal", lang),
+            "x": [nodes[0], nodes[-1]],
+            "y": [start * nodes[0], start * nodes[-1]],
+            "line": {"color": "rgba(128,128,128,0.9)", "width": 1.5, "dash": "dot"},
+            "hoverinfo": "skip",
+        }
+    )
+    layout = _layout(
+        word("chart.speed_by_nodes", lang),
+        word("chart.nodes", lang),
+        word("chart.tokens_per_s", lang),
+        legend_rows=len(rows) + 1,
+    )
+    layout["xaxis"]["tickvals"] = _apart(nodes)
     return Chart("speed_by_nodes", {"data": data, "layout": layout}, word("chart.speed_by_nodes.caption", lang))
 
 
@@ -244,7 +300,7 @@ def communication(picks: Sequence[Pick], lang: str) -> Chart | None:
         "",
         barmode="stack",
     )
-    layout["xaxis"].update({"tickformat": ".0%", "range": [0, 1]})
+    layout["xaxis"].update({"tickformat": ".0%", "range": [0, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1]})
     _rows(layout, labels, legend_rows=1)
     return Chart("communication", {"data": bars, "layout": layout}, word("chart.communication.caption", lang))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import yaml
 
 from advisor.answer import Answer, Pick
+from advisor.web import numbers
 from advisor.web.session import Session
-from advisor.web.words import word
+from advisor.web.words import known, role_word, word
 
 PICK_COLUMNS = (
     "role",
@@ -93,17 +95,39 @@ def offers_csv(offers: list[Any]) -> str:
 
 
 def _md(value: Any) -> str:
-    text = "" if value is None else f"{value:,.10g}" if isinstance(value, float) else str(value)
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    return str(value).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def _said(name: str, row: dict[str, Any], roles: Sequence[str], lang: str) -> Any:
+    """A cell of the Markdown table: codes in words, figures as the page writes them, a dash for what is not known."""
+    value = row[name]
+    if name == "role":
+        return role_word(value, roles, lang)
+    if name == "spot":
+        return word("spot" if value else "on_demand", lang)
+    if name in ("nvlink", "internode_rdma", "internode_fabric"):
+        kind = {"internode_rdma": "value", "internode_fabric": "transport"}.get(name, name)
+        return known(f"{kind}.{value}", lang, str(value))
+    if name == "hours":
+        return numbers.hours(value, lang)
+    if value == "unknown":
+        return word("unknown", lang)
+    if name in ("total_usd_hour", "price_usd_gpu_hour", "cost_usd"):
+        return numbers.money(value)
+    return numbers.number(value) if value is None or isinstance(value, int | float) else value
 
 
 def picks_markdown(answer: Answer, lang: str) -> str:
     """The picks as a Markdown table with words in `lang`."""
+    roles = [pick.role for pick in answer.picks]
     columns = ("role", "provider", "instance_type", "gpu", "gpu_variant", "total_gpus", "gpu_memory_gb", "region", "spot",
                "total_usd_hour", "price_usd_gpu_hour", "nvlink", "internode_fabric", "internode_rdma", "hours", "cost_usd",
                "as_of", "source")  # fmt: skip
     lines = ["| " + " | ".join(word(f"column.{name}", lang) for name in columns) + " |", "|" + " --- |" * len(columns)]
-    lines += ["| " + " | ".join(_md(_pick_row(pick)[name]) for name in columns) + " |" for pick in answer.picks]
+    lines += [
+        "| " + " | ".join(_md(_said(name, _pick_row(pick), roles, lang)) for name in columns) + " |"
+        for pick in answer.picks
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -128,11 +152,10 @@ def conversation_markdown(session: Session, lang: str) -> str:
             lines += [f"### {word('assumptions', lang)}", "", *(f"- {text}" for text in answer.assumptions), ""]
         for citation in answer.citations:
             where = citation.url or citation.source
-            lines += [
-                f"[{citation.n}] {citation.title}, {citation.section} ({where}, {citation.as_of})",
-                f"> {citation.quote}",
-                "",
-            ]
+            title = f"{citation.title}, {citation.section}" if citation.section else citation.title
+            date = word("age.unknown", lang) if citation.as_of == "unknown" else citation.as_of
+            quote = (f"> {line}" for line in citation.quote.splitlines())
+            lines += [f"[{citation.n}] {title} ({where}, {date})", "", *quote, ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,19 @@ import yaml
 
 import knowledge
 
-AREAS = ("concept", "workload", "before-renting", "provider", "cost", "after-renting", "trouble")
+AREAS = (
+    "concept",
+    "workload",
+    "before-renting",
+    "gpu",
+    "fabric",
+    "provider",
+    "cost",
+    "after-renting",
+    "trouble",
+    "disagreement",
+    "glossary",
+)
 """Areas in reading order; an area that is not here comes last."""
 
 
@@ -56,6 +69,12 @@ def _read(path: Path) -> Entry | None:
 def entry(entry_id: str, lang: str) -> Entry | None:
     """One entry, or None where there is none of that name in `lang`."""
     return next((item for item in entries(lang) if item.entry_id == entry_id), None)
+
+
+def entry_of(source: str) -> str | None:
+    """The entry that a passage of the file `guides/<language>/<entry>.md` belongs to; None for other documents."""
+    found = re.fullmatch(r"guides/(ja|en)/([\w.-]+)\.md", source)
+    return found.group(2) if found and entry(found.group(2), found.group(1)) else None
 
 
 def by_area(lang: str) -> list[tuple[str, list[Entry]]]:

@@ -53,6 +53,7 @@ def build_guide(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, tab
                     label=labels.say("guide.search"),
                     placeholder=labels.say("guide.placeholder"),
                     max_length=400,
+                    submit_btn=True,
                     elem_id="guide-query",
                 ),
                 label="guide.search",
@@ -61,6 +62,7 @@ def build_guide(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, tab
             any_lang = labels.add(gr.Checkbox(label=labels.say("guide.any_lang"), value=False), label="guide.any_lang")
             found = gr.HTML(elem_id="guide-list")
         with gr.Column(scale=6, min_width=320):
+            back = labels.add(gr.Button(labels.say("guide.back"), size="sm", elem_id="guide-back"), value="guide.back")
             shown = gr.Markdown(elem_id="guide-text", sanitize_html=True, latex_delimiters=[])
 
     def search(text: str, lang: str, every: bool) -> str:
@@ -77,6 +79,8 @@ def build_guide(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, tab
     limited = {**quiet, "concurrency_limit": settings.workers, "concurrency_id": "search"}
     gr.on([query.submit, any_lang.input, tab.select, lang.input], search, [query, lang, any_lang], found, **limited)
     gr.on([tab.select, lang.input], open_entry, [wish, lang], [shown, wish], **quiet)
+    # On a phone an entry takes the place of the list, as the page's style says.
+    back.click(None, None, None, js="() => window.advisorPage.leaveEntry()", queue=False, **quiet)
     wish_button.click(
         open_entry, [wish, lang], [shown, wish], js="(_, lang) => [window.advisorPage.takeEntry(), lang]", **quiet
     )

@@ -13,6 +13,7 @@ from advisor.web import exports, render
 from advisor.web.numbers import parse_amount
 from advisor.web.words import Labels, known, word
 from knowledge.offers import OfferFilter
+from knowledge.places import country_name
 
 SHOWN = 100
 """Rows shown at once; the CSV has as many."""
@@ -27,6 +28,14 @@ SUGGESTED = {
 }
 """Filter field → offer column whose values the form suggests."""
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+
+
+class NoAmount(ValueError):
+    """A field of the form that asks for a number holds something else."""
+
+    def __init__(self, name: str, value: str):
+        super().__init__(f"{name}: {value[:40]!r} is no amount")
+        self.name, self.value = name, value
 
 
 def form_fields() -> list[str]:
@@ -48,7 +57,7 @@ def shape(name: str) -> str:
 
 
 def filter_of(values: dict[str, Any]) -> OfferFilter:
-    """The filter that the form's values mean. Raises BadRequest or pydantic's ValidationError where a value is not possible."""
+    """The filter that the form's values mean. Raises NoAmount or pydantic's ValidationError where a value is not possible."""
     wanted: dict[str, Any] = {"limit": SHOWN}
     for name, value in values.items():
         kind = shape(name)
@@ -57,7 +66,10 @@ def filter_of(values: dict[str, Any]) -> OfferFilter:
         elif kind == "three":
             wanted[name] = {"yes": True, "no": False}.get(str(value))
         elif kind == "number":
-            wanted[name] = parse_amount(value)
+            try:
+                wanted[name] = parse_amount(value)
+            except BadRequest:
+                raise NoAmount(name, str(value)) from None
         elif value is not None:
             wanted[name] = value
     return OfferFilter(**wanted)
@@ -77,15 +89,25 @@ def search_html(advisor: Any, values: dict[str, Any], lang: str) -> str:
         wanted = filter_of(values)
     except ValidationError as error:
         first = error.errors()[0]
-        return render.render(
-            "notice",
-            lang,
-            text=f"{known('filter.' + str(first['loc'][0]), lang, str(first['loc'][0]))}: {first['msg']}",
-        )
-    except BadRequest as error:
-        return render.render("notice", lang, text=str(error))
+        return _problem("offers.impossible", str(first["loc"][0]), str(first["input"]), lang)
+    except NoAmount as error:
+        return _problem("offers.no_amount", error.name, error.value, lang)
     page = advisor.offers.search(wanted)
     return render.offers_html(page, lang, {"offers.csv": exports.offers_csv(list(page.offers))})
+
+
+def _problem(key: str, name: str, value: str, lang: str) -> str:
+    text = word(key, lang, field=known(f"filter.{name}", lang, name), value=value[:40])
+    return render.render("notice", lang, text=text)
+
+
+def labelled(name: str, values: list[str], lang: str) -> list[tuple[str, str]]:
+    """(what the form shows, value) of a list field: countries and networks by their names, all else as it is."""
+    if name == "country":
+        return [(f"{country_name(value, lang)} ({value})", value) for value in values]
+    if name == "fabric":
+        return [(render.fabric_name(value, lang), value) for value in values]
+    return [(value, value) for value in values]
 
 
 def _choices(name: str, lang: str) -> list[tuple[str, str]]:
@@ -114,7 +136,7 @@ def build_offers(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, ta
         updates = []
         for name in names:
             if name in many:
-                updates.append(gr.update(choices=many[name]))
+                updates.append(gr.update(choices=labelled(name, many[name], lang)))
             elif shape(name) in ("three", "choice"):
                 updates.append(gr.update(choices=_choices(name, lang)))
             else:

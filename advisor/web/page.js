@@ -247,6 +247,11 @@
     current.id = "";
     drawHistory();
   };
+  /* On a phone the list lies over the page. */
+  const leaveHistory = () => {
+    const toggle = document.querySelector("#history.open .toggle-button");
+    if (toggle && isPhone()) toggle.click();
+  };
   const drawHistory = () => {
     const list = by("history-items");
     if (!list) return;
@@ -265,6 +270,7 @@
           ask({ do: "restore", session: item.session });
           openTab("page-ask");
           drawHistory();
+          leaveHistory();
         });
         const remove = document.createElement("button");
         remove.type = "button";
@@ -279,6 +285,8 @@
         return row;
       })
     );
+    const clear = document.querySelector("[data-act=clear-history]");
+    if (clear) clear.hidden = !items.length;
     if (!items.length) {
       const none = document.createElement("li");
       none.className = "none";
@@ -340,11 +348,32 @@
     table.tBodies[0].append(...rows.map(({ row }) => row));
   };
 
+  /* Guide: on a phone the entry takes the place of the list, with a way back to where the list was. */
+  const isPhone = () => matchMedia("(max-width: 900px)").matches;
+  let listPlace = 0;
+  const showEntry = () => {
+    if (isPhone()) listPlace = scrollY;
+    document.documentElement.classList.add("guide-reading");
+    if (!isPhone()) return;
+    scrollTo(0, 0);
+    const back = by("guide-back");
+    if (back) back.focus({ preventScroll: true });
+  };
+  const leaveEntry = () => {
+    document.documentElement.classList.remove("guide-reading");
+    scrollTo(0, listPlace);
+    const read = document.querySelector("#guide-list [aria-current]");
+    if (read) read.focus({ preventScroll: true });
+  };
+
   const acts = {
     download: (node) => download(node.dataset.name, node.closest(".file").querySelector("textarea").value),
     copy: (node) => copy(node.closest(".file").querySelector("textarea").value),
     sort: sortTable,
-    new: newChat,
+    new: () => {
+      newChat();
+      leaveHistory();
+    },
     "clear-history": () => {
       if (confirm(words().clearSure || "?")) {
         saveConversations([]);
@@ -353,10 +382,10 @@
     },
     guide: (node) => {
       entry = JSON.stringify({ entry: node.dataset.entry });
-      for (const other of document.querySelectorAll(".guide [aria-current]")) other.removeAttribute("aria-current");
+      for (const other of document.querySelectorAll("#guide-list [aria-current]")) other.removeAttribute("aria-current");
       node.setAttribute("aria-current", "true");
       press("guide-wish-button");
-      if (innerWidth < 900) by("guide-text").scrollIntoView({ behavior: "smooth" });
+      showEntry();
     },
   };
 
@@ -434,8 +463,26 @@
       title.removeAttribute("role");
       title.removeAttribute("tabindex");
       const button = title.querySelector("button");
-      if (button) button.setAttribute("aria-label", title.innerText.trim() || "…");
+      if (button) button.setAttribute("aria-label", title.innerText.trim() || words().steps || "…");
     }
+    /* What Gradio names in English only, or not at all. */
+    const named = [
+      ["#history .toggle-button", "history"],
+      ["#chat [role=log]", "chat"],
+      ["#chat button[title='Copy message'], #chat button[data-says=copyMessage]", "copyMessage"],
+      ["#composer .submit-button", "send"],
+      ["#composer .stop-button", "stop"],
+      ["#guide-query .submit-button", "search"],
+    ];
+    for (const [selector, key] of named) {
+      const name = words()[key];
+      for (const node of name ? document.querySelectorAll(selector) : []) {
+        node.dataset.says = key;
+        if (node.getAttribute("aria-label") !== name) node.setAttribute("aria-label", name);
+        if (node.title && node.title !== name) node.title = name;
+      }
+    }
+    if (words().title && document.title !== words().title) document.title = words().title;
   };
 
   /* A phone shows its number keys for amounts. */
@@ -483,5 +530,6 @@
     download,
     takeWish: () => wish,
     takeEntry: () => entry,
+    leaveEntry,
   };
 })();

@@ -11,10 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from advisor.answer import Answer, Citation, Pick
-from advisor.web import exports, numbers
+from advisor.web import exports, guide, numbers
+from advisor.web.passages import line_html, passage_blocks
 from advisor.web.safe_text import web_link
 from advisor.web.session import Session, Turn
-from advisor.web.words import known, word
+from advisor.web.words import known, role_word, word
 
 FABRIC_NAMES = {
     "infiniband": "InfiniBand",
@@ -43,15 +44,33 @@ def _environment() -> Environment:
         number=numbers.number,
         big=numbers.big,
         percent=numbers.percent,
-        link=web_link,
+        link=source_address,
+        passage=passage_html,
+        quoted=line_html,
     )
-    environment.globals.update(age_days=numbers.age_days, hours=numbers.hours)
+    environment.globals.update(age_days=numbers.age_days, hours=numbers.hours, place=place, entry_of=guide.entry_of)
     return environment
 
 
 def coded(text: str) -> Markup:
     """Plain text, escaped, with `words in back quotes` as code: advice names commands that way."""
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def passage_html(text: str, quote: str = "") -> Markup:
+    """A passage with the quote marked, as `passages.passage_blocks` reads it."""
+    return Markup(_environment().get_template("passage.html").render(blocks=passage_blocks(text, quote)))
+
+
+def source_address(source: str | None) -> str | None:
+    """The web address that a source is or begins with: `https://… (list@commit)` names the list that quoted it after the page."""
+    return web_link((source or "").split(" ", 1)[0])
+
+
+def place(item: Any, lang: str) -> str:
+    """Where a pick or an offer is: region and country, one word where both say the same."""
+    region = word("region.unknown", lang) if item.region == "unknown" else item.region
+    return region if item.country in (None, "", item.region) else f"{region} ({item.country})"
 
 
 def render(template: str, lang: str, **values: Any) -> str:
@@ -64,6 +83,11 @@ def render(template: str, lang: str, **values: Any) -> str:
         return known(f"{kind}.{value}", lang, str(value))
 
     return _environment().get_template(f"{template}.html").render(t=t, named=named, lang=lang, **values)
+
+
+def fabric_name(fabric: str, lang: str) -> str:
+    """A network between nodes by its name."""
+    return FABRIC_NAMES.get(fabric) or known(f"fabric.{fabric}", lang, fabric)
 
 
 def link_badges(item: Any, lang: str) -> list[dict[str, str]]:
@@ -84,7 +108,7 @@ def link_badges(item: Any, lang: str) -> list[dict[str, str]]:
         if item.nvlink_domain_gpus and item.nvlink_domain_gpus > 1:
             inside += " · " + word("badge.domain", lang, gpus=item.nvlink_domain_gpus)
     fabric = item.internode_fabric
-    between = FABRIC_NAMES.get(fabric) or known(f"fabric.{fabric}", lang, fabric)
+    between = fabric_name(fabric, lang)
     if item.internode_gbit_s_per_node:
         between += f" {numbers.number(item.internode_gbit_s_per_node)} Gb/s"
     if fabric not in ("none", "unknown"):
@@ -113,9 +137,11 @@ def picks_html(turn: Turn | None, lang: str, stale_days: int = 30) -> str:
     if answer is None or (not answer.picks and answer.needs is None):
         return render("empty", lang, kind="picks" if answer is None else "no_picks")
     files = exports.pick_files(answer, lang) if answer.picks else {}
+    roles = [pick.role for pick in answer.picks]
     cards = [
         {
             "pick": pick,
+            "role": role_word(pick.role, roles, lang),
             "badges": link_badges(pick, lang),
             "dstack": exports.dstack_yaml(pick),
             "skypilot": exports.skypilot_yaml(pick),
@@ -130,7 +156,11 @@ def compare_html(turn: Turn | None, lang: str) -> str:
     answer = turn.answer if turn else None
     if answer is None or not answer.picks:
         return render("empty", lang, kind="compare")
-    rows = [{"pick": pick, "badges": link_badges(pick, lang)} for pick in answer.picks]
+    roles = [pick.role for pick in answer.picks]
+    rows = [
+        {"pick": pick, "role": role_word(pick.role, roles, lang), "badges": link_badges(pick, lang)}
+        for pick in answer.picks
+    ]
     return render("compare", lang, rows=rows, files=exports.pick_files(answer, lang))
 
 
@@ -138,16 +168,6 @@ def offers_html(page: Any, lang: str, files: dict[str, str]) -> str:
     """An `OfferPage` as a table with the count of all that match, and what is unknown or stands in the way."""
     rows = [{"offer": offer, "badges": link_badges(offer, lang)} for offer in page.offers]
     return render("offers", lang, rows=rows, page=page, files=files)
-
-
-def marked(passage: str, quote: str) -> Markup:
-    """The passage, escaped, with the quote inside `<mark>`. White space may differ; the passage alone where it is absent."""
-    words = quote.split()
-    found = re.search(r"\s*".join(re.escape(word) for word in words), passage) if words else None
-    if not found:
-        return escape(passage)
-    before, after = passage[: found.start()], passage[found.end() :]
-    return Markup("{}<mark>{}</mark>{}").format(before, found.group(0), after)
 
 
 def sources_html(turn: Turn | None, index: int, lang: str, passages: Any) -> str:
@@ -162,7 +182,7 @@ def sources_html(turn: Turn | None, index: int, lang: str, passages: Any) -> str
 def _source(citation: Citation, passages: Any) -> dict[str, Any]:
     hit = passages.get(citation.passage_id) if citation.passage_id else None
     text = hit.text if hit else citation.quote
-    return {"c": citation, "text": marked(text, citation.quote), "whole": hit is not None}
+    return {"c": citation, "text": passage_html(text, citation.quote), "whole": hit is not None}
 
 
 def summary_line(answer: Answer, lang: str) -> str:

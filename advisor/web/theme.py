@@ -53,6 +53,8 @@ def make_theme() -> Any:
         block_label_text_color_dark="#c3c5cd",
         block_info_text_color="#5d606a",
         block_info_text_color_dark="#a3a6b0",
+        input_placeholder_color="#6f727c",
+        input_placeholder_color_dark="#969aa5",
         input_border_width="1px",
         input_border_color="#d5d5dc",
         input_border_color_dark="#3a3d45",

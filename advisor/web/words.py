@@ -24,6 +24,11 @@ def known(key: str, lang: str, fallback: str) -> str:
     return word(key, lang) if f"web.{key}" in catalogue() else fallback
 
 
+def role_word(role: str, roles: Iterable[str], lang: str) -> str:
+    """The role of a pick among the `roles` of its answer: what only matches is a further candidate where others have a role."""
+    return word("role.also" if role == "match" and set(roles) != {"match"} else f"role.{role}", lang)
+
+
 def page_lang(accept_language: str | None) -> Lang:
     """The first of Japanese and English that an `Accept-Language` header prefers; English where it names neither.
 

@@ -19,7 +19,7 @@ from advisor.web import assumptions, charts, diagnose_tab, exports, guide, guide
 from advisor.web.assumptions import FIELDS
 from advisor.web.diagnose_tab import Texts, diagnose
 from advisor.web.session import Session, Turn
-from advisor.web.words import known
+from advisor.web.words import known, role_word
 from knowledge.offers import OfferFilter
 
 
@@ -122,7 +122,44 @@ def test_other_candidates_are_dots_and_ranges_are_bands(answer):
     assert cost.figure["layout"]["xaxis"]["type"] == "log"
     row = {"fabric": "roce", "gbit_s": None, "nodes": [1, 2], "tokens_per_s": [1, 2], "low": [1, 1], "high": [2, 3]}
     speed = charts.speed_by_nodes([row, {"nodes": []}, None], "en")
-    assert [trace.get("fill") for trace in speed.figure["data"]] == ["toself", None]
+    assert [trace.get("fill") for trace in speed.figure["data"]] == ["toself", None, None]
+
+
+def test_speed_by_nodes_has_linear_axes_and_the_line_of_no_loss(answer):
+    series = answer.charts["speed_by_nodes"]
+    figure = charts.speed_by_nodes(series, "en").figure
+    assert "type" not in figure["layout"]["xaxis"] and "type" not in figure["layout"]["yaxis"]
+    assert figure["layout"]["xaxis"]["tickvals"] == [1, 2, 4, 8]
+    ideal = figure["data"][-1]
+    assert ideal["line"]["dash"] == "dot" and ideal["x"] == [1, 8] and ideal["y"] == [9e3, 72e3]
+
+
+def test_labels_of_nodes_do_not_lie_on_each_other():
+    row = {"fabric": "roce", "nodes": [1, 2, 4, 8, 16, 32, 64], "tokens_per_s": [1, 2, 4, 8, 16, 32, 64]}
+    assert charts.speed_by_nodes([row], "en").figure["layout"]["xaxis"]["tickvals"] == [4, 8, 16, 32, 64]
+
+
+def test_long_times_are_in_days_and_every_tick_of_a_wide_axis_is_a_whole_number(answer):
+    wide = charts.cost_time(answer.picks, [{"hours": 900, "cost_usd": 9, "label": "x"}], "en")
+    assert wide.figure["layout"]["xaxis"]["title"]["text"] == "Hours to finish"
+    assert {"20", "50", "100", "200"} <= set(wide.figure["layout"]["xaxis"]["ticktext"])
+    assert "logarithmic" in wide.caption
+    slow = [pick.model_copy(update={"estimate": pick.estimate.model_copy(update={"hours": 2400.0})})
+            for pick in answer.picks]  # fmt: skip
+    days = charts.cost_time(slow, None, "ja")
+    assert days.figure["layout"]["xaxis"]["title"]["text"] == "完了までの日数"
+    assert days.figure["data"][0]["x"] == [100.0] and "対数" not in days.caption
+
+
+def test_the_legend_has_room_below_the_title(answer):
+    few, many = (charts.cost_time(answer.picks[:n], None, "en").figure["layout"] for n in (2, 3))
+    assert many["margin"]["t"] - few["margin"]["t"] == many["height"] - few["height"] == 20
+
+
+def test_a_long_name_keeps_its_number_of_nodes(answer):
+    pick = answer.picks[0].model_copy(update={"instance_type": "x" * 80, "nodes": 8})
+    bars = charts.communication([pick], "en").figure["data"][0]
+    assert bars["y"][0].endswith("… × 8") and len(bars["y"][0]) == charts.ROW_LABEL
 
 
 def test_cards_tell_three_link_facts_price_age_and_estimate(turn):
@@ -192,20 +229,6 @@ def test_a_source_whose_passage_is_gone_shows_its_quote(answer):
     assert "<mark>words</mark>" in html and "Only the quoted" in html
 
 
-@pytest.mark.parametrize(
-    ("passage", "quote", "marked"),
-    [
-        ("a b\n c d", "b c", "a <mark>b\n c</mark> d"),
-        ("a < b", "< b", "a <mark>&lt; b</mark>"),
-        ("a", "zz", "a"),
-        ("a", "", "a"),
-        ("x (y) z", "(y)", "x <mark>(y)</mark> z"),
-    ],
-)
-def test_marked(passage, quote, marked):
-    assert str(render.marked(passage, quote)) == marked
-
-
 def test_picks_as_csv_read_back(answer):
     rows = list(csv.DictReader(io.StringIO(exports.picks_csv(answer))))
     assert [row["provider"] for row in rows] == [pick.provider for pick in answer.picks]
@@ -222,6 +245,41 @@ def test_picks_as_markdown(answer):
     pick = answer.picks[0].model_copy(update={"instance_type": "a|b\n<script>"})
     lines = exports.picks_markdown(answer.model_copy(update={"picks": (pick,)}), "en").splitlines()
     assert len(lines) == 3 and "a\\|b &lt;script>" in lines[2] and lines[0].count("|") == lines[1].count("|")
+
+
+def test_picks_as_markdown_are_in_words(answer):
+    text = exports.picks_markdown(answer, "ja")
+    assert "スポット" in text or "オンデマンド" in text
+    assert not any(code in text for code in ("True", "False", "None", "unknown", "infiniband", "balanced", "| match"))
+    assert "不明" in text and "$" in text
+
+
+def test_what_only_matches_is_a_further_candidate_beside_picks_with_a_role():
+    assert role_word("match", ["balanced", "match"], "en") == "Also fits"
+    assert role_word("match", ["match", "match"], "en") == "Match"
+    assert role_word("fastest", ["fastest"], "ja") == "最速"
+
+
+def test_a_place_is_named_once():
+    pick = launch("aws", region="JP", country="JP")
+    assert render.place(pick, "en") == "JP"
+    assert render.place(pick.model_copy(update={"region": "ap-northeast-1"}), "en") == "ap-northeast-1 (JP)"
+    assert render.place(pick.model_copy(update={"region": "unknown", "country": None}), "ja") == "リージョン不明"
+
+
+@pytest.mark.parametrize(
+    ("source", "address"),
+    [
+        ("https://a.example/pricing (list@0a1b)", "https://a.example/pricing"),
+        ("https://a.example/pricing", "https://a.example/pricing"),
+        ("skypilot-catalog v8/aws@00148f2a", None),
+        ("javascript:alert(1) https://a.example", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_source_links_to_the_address_that_it_begins_with(source, address):
+    assert render.source_address(source) == address
 
 
 def test_a_conversation_as_markdown(turn):
@@ -388,7 +446,7 @@ def test_the_shipped_guide_can_be_browsed(lang):
 
 
 def test_an_unknown_guide_entry_invites():
-    assert guide_tab.entry_markdown("../../etc/passwd", "en") == "Choose a question on the left, or search."
+    assert guide_tab.entry_markdown("../../etc/passwd", "en") == "Choose a question from the list, or search."
 
 
 def test_guide_search_escapes_and_says_when_nothing_is_found():
