@@ -129,9 +129,10 @@ def assess_type(
         label = each if n == 1 else f"{n} × {each}"
         named = {"gpu": row.gpu, "gpus": count * n, "nodes": n, "label": label, "type": row.instance_type}
         result = judge(facts, workload, row, spec, nodes=n, named=named, network=network)
+        result |= {"usd_hour": round((row.price_usd_hour or 0.0) * n, 4), "seller": row.provider}
+        result |= {"seller_type": row.instance_type, "serves": workload.kind in SERVING}
         if not found or result["fits"] or (row is full and n == 1):
-            found = result | {"usd_hour": round((row.price_usd_hour or 0.0) * n, 4), "seller": row.provider}
-            found |= {"seller_type": row.instance_type, "serves": workload.kind in SERVING}
+            found = result
         if result["fits"]:
             break
     return found

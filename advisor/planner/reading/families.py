@@ -48,9 +48,10 @@ def read_families(text: str, lexicon: Lexicon, providers: list[ProviderMention])
     """
     named = {m.provider for m in providers if m.role != "excluded"}
     found: list[FamilyMention] = []
-    for family in lexicon.named_families:
+    for family in sorted(lexicon.named_families, key=lambda family: not family.alone):
         for match in islice(family.pattern.finditer(text), _MOST_MENTIONS):
-            said = family.alone or family.cloud in named or bool(_FAMILY_AFTER.match(text, match.end()))
+            beside = any(other.cloud == family.cloud for other in found)  # "g6e or g5" is of one cloud
+            said = family.alone or beside or family.cloud in named or bool(_FAMILY_AFTER.match(text, match.end()))
             if said and not _taken(found, match.start(), match.end()):
                 found.append(_mention(text, match.start(), match.end(), family.types, family.cloud))
     on_topic = bool(found) or says("on_topic", text)

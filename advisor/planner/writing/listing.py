@@ -30,6 +30,7 @@ def write(reading: Any, results: Any, stale_days: int) -> Answer:
     citations = Citations()
     parts = corrections(reading, results.links, lang)
     rows, beyond = within_limits(page.offers, reading)
+    rows = full_machines(rows, reading)
     rows = rows if reading.constraints.spot else on_demand_first(rows)
     picks = tuple(pick_of(offer, nodes_of(offer, reading.constraints)) for offer in one_a_type(rows, SHOWN))
     weighed = [pick_of(offer, nodes_of(offer, reading.constraints)) for _, offer in side_rows(rows, reading)]
@@ -252,6 +253,20 @@ def _heading(count: int, picks: tuple[Pick, ...], rows: list[Any], reading: Any,
     return (" " if lang == "en" else "").join(parts)
 
 
+def full_machines(offers: list[Any], reading: Any) -> list[Any]:
+    """The rows without the part machines of a family that is weighed by its bare name ("p5 or A3 Ultra?"), where nobody said a number."""
+    families = [side.types for side in reading.alternatives if side.kind == "instance_type" and len(side.types) > 1]
+    c = reading.constraints
+    if not families or c.gpu_count or c.gpus_per_node or c.min_gpus or c.max_gpus:
+        return offers
+    most = {
+        name: max((o.gpu_count for o in offers if o.instance_type in types), default=0)
+        for types in families
+        for name in types
+    }
+    return [o for o in offers if o.gpu_count >= most.get(o.instance_type, 0)]
+
+
 def side_rows(offers: list[Any], reading: Any) -> list[tuple[str, Any]]:
     """Where the turn weighs sellers, types, GPUs or spot against on-demand: (side, its cheapest row), the lowest first."""
     found: dict[str, Any] = {}
@@ -270,7 +285,11 @@ def sides(offers: list[Any], reading: Any, lang: str) -> list[str]:
     if not ordered:
         return []
     (a, first), (b, second) = ordered[0], ordered[1]
-    values = {"a": _side_name(a, lang), "b": _side_name(b, lang)}
+    typed = {side.name for side in reading.alternatives if side.kind == "instance_type"}
+    values = {
+        "a": first.instance_type if a in typed else _side_name(a, lang),
+        "b": second.instance_type if b in typed else _side_name(b, lang),
+    }
     values |= {"pa": an_hour(first, reading.fx, lang, share=1 / first.gpu_count)}
     values |= {"pb": an_hour(second, reading.fx, lang, share=1 / second.gpu_count)}
     return [text("writing.list.sides", lang, ta=first.instance_type, tb=second.instance_type, **values)]

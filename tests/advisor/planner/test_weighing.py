@@ -96,6 +96,27 @@ def test_the_count_asked_about_is_judged(advisor, question, holds):
     assert re.search(holds, advisor.ask(question).text.splitlines()[0])
 
 
+FAMILIES = [
+    ("AWS p5 or GCP A3 Ultra?", "p5.48xlarge", 8),
+    ("A3 HighとA3 Mega、どっちが安い？", "a3-highgpu-8g", 8),
+    ("g5かg6eで7BをQLoRAしたい。どっち？", "g6e.xlarge", 1),
+    ("Azure ND H100 v5 or AWS p5 for a full fine-tune of a 13B?", "p5.48xlarge", 8),
+]
+
+
+@pytest.mark.parametrize(("question", "named", "gpus"), FAMILIES)
+def test_a_bare_family_is_its_full_machine_unless_the_job_needs_less(advisor, question, named, gpus):
+    answer = advisor.ask(question)
+    assert named in answer.text.splitlines()[0]
+    assert [p.gpu_count for p in answer.picks if p.instance_type == named] == [gpus]
+    assert "p5.4xlarge" not in answer.text
+
+
+def test_a_size_that_was_said_is_kept(advisor):
+    assert "p5.4xlarge" in advisor.ask("p5.4xlarge or p5.48xlarge, which is cheaper per GPU?").text
+    assert {p.gpu_count for p in advisor.ask("one H100 on an AWS p5 instance").picks} == {1}
+
+
 def test_several_nodes_are_priced_only_where_they_can_be_joined(advisor):
     from advisor.reasoning.candidates import can_cluster
 
