@@ -61,6 +61,9 @@ class Settings(BaseSettings):
     log_questions: bool = Field(default=False, description="Write the text of questions to the log.")
     traces: str | None = Field(default=None, description="OpenTelemetry collector (OTLP over gRPC), http://host:4317.")
     workers: int = Field(default=4, ge=1, description="Turns answered at once by one process.")
+    engines: int = Field(
+        default=1, ge=0, le=64, description="Processes that answer beside the page's own; 0: the page's answers itself."
+    )
 
 
 def load_settings() -> Settings:

@@ -12,7 +12,7 @@ import gradio as gr
 from advisor.errors import AdvisorError
 from advisor.web import assumptions, exports, messages, render
 from advisor.web.feedback import MAX_COMMENT, save_feedback
-from advisor.web.panel import Panel, build_panel, panel_updates
+from advisor.web.panel import PARTS, Panel, build_panel, panel_updates
 from advisor.web.session import Session, held_or_mine, pack, restored, saved, unpack
 from advisor.web.turns import State, Turns
 from advisor.web.words import Labels, word
@@ -60,10 +60,10 @@ class ChatEvents:
     def ask(
         self, question: str, held: bytes | None, lang: str, mine: str, request: gr.Request
     ) -> Iterator[tuple[Any, ...]]:
-        """Run one turn: chat, session, composer, spoken status."""
+        """Run one turn: chat, session, composer, spoken status; at its end the panel and what the browser keeps."""
         session = held_or_mine(held, mine)
         if not question.strip():
-            yield messages.conversation(session, lang), pack(session), gr.update(value=""), ""
+            yield messages.conversation(session, lang), pack(session), gr.update(value=""), "", *self._no_panel()
             return
         yield from self._show(self.turns.run(question, session, lang, address_of(request)), lang)
 
@@ -79,13 +79,23 @@ class ChatEvents:
             tail = messages.turn_messages(session.turns[-1], last, lang, state.steps, state.text)
             if state.text is not None:
                 composer = gr.update(value="", submit_btn=False, stop_btn=True) if first else gr.skip()
-                yield before + tail, pack(session) if first else gr.skip(), composer, word("said.working", lang)
+                held = pack(session) if first else gr.skip()
+                yield before + tail, held, composer, word("said.working", lang), *self._no_panel()
             else:
                 answer = session.turns[-1].answer
                 said = render.summary_line(answer, lang) if answer else ""
                 clear: dict[str, Any] = {"value": ""} if first else {}
-                yield before + tail, pack(session), gr.update(submit_btn=True, stop_btn=False, **clear), said
+                composer = gr.update(submit_btn=True, stop_btn=False, **clear)
+                yield before + tail, pack(session), composer, said, *self._panel(session, lang)
             first = False
+
+    def _panel(self, session: Session, lang: str) -> list[Any]:
+        """The panel after a turn, and the conversation for the browser to keep."""
+        return [*panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=True), self.kept(session)]
+
+    def _no_panel(self) -> list[Any]:
+        """The panel and what the browser keeps stay as they are."""
+        return [gr.skip()] * (PARTS + 1)
 
     def again(
         self, index: int, question: str | None, session: Session, lang: str, request: gr.Request
@@ -93,7 +103,7 @@ class ChatEvents:
         """Ask the question of the message number `index` anew, in `question`'s words where given."""
         at = messages.turn_at(session, index, lang)
         if at < 0:
-            yield messages.conversation(session, lang), pack(session), gr.skip(), ""
+            yield messages.conversation(session, lang), pack(session), gr.skip(), "", *self._no_panel()
             return
         turn = session.turns[at]
         fresh = self.turns.branch(session, at)
@@ -128,13 +138,13 @@ class ChatEvents:
         answer = turn.answer if turn else None
         changes = assumptions.changed_fields(answer, values) if answer else []
         if answer is None or not changes:
-            yield gr.skip(), gr.skip(), gr.skip(), gr.skip()
+            yield [gr.skip()] * 4 + self._no_panel()
             return
         try:
             workload, constraints = assumptions.edited(answer, changes)
         except AdvisorError as error:
             gr.Warning(render.render("plain", lang, text=str(error)))
-            yield gr.skip(), gr.skip(), gr.skip(), gr.skip()
+            yield [gr.skip()] * 4 + self._no_panel()
             return
         line = assumptions.change_line(changes, lang)
         yield from self._show(self.turns.run(line, session, lang, address_of(request), workload, constraints), lang)
@@ -143,11 +153,6 @@ class ChatEvents:
         """The stop button."""
         if held:
             self.turns.stop(unpack(held))
-
-    def panel(self, held: bytes | None, lang: str) -> list[Any]:
-        """The panel after a turn, and the conversation for the browser to keep."""
-        session = unpack(held)
-        return [*panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=True), self.kept(session)]
 
     def kept(self, session: Session) -> str:
         """What the browser keeps of a conversation, with a title for the list."""
@@ -290,20 +295,17 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
             panel = build_panel(labels)
 
     events = ChatEvents(turns, settings)
-    shown = [chatbot, session, composer, said]
+    shown = [chatbot, session, composer, said, *panel.outputs, kept]
     running: dict[str, Any] = {**QUIET, "concurrency_limit": settings.workers, "concurrency_id": TURN, "js": MINE}
     here = [session, lang, mine]
-    after = [*panel.outputs, kept]
 
-    def then_show(dependency: Any) -> None:
-        dependency.then(events.panel, [session, lang], after, **QUIET, concurrency_limit=settings.workers).then(
-            None, [kept], None, js="(kept) => window.advisorPage.keep(kept)", **AT_ONCE
-        )
+    def then_keep(dependency: Any) -> None:
+        dependency.then(None, [kept], None, js="(kept) => window.advisorPage.keep(kept)", **AT_ONCE)
 
-    then_show(composer.submit(events.ask, [composer, *here], shown, **running))
-    then_show(chatbot.retry(events.retry, here, shown, **running))
-    then_show(chatbot.edit(events.edit, here, shown, **running))
-    then_show(
+    then_keep(composer.submit(events.ask, [composer, *here], shown, **running))
+    then_keep(chatbot.retry(events.retry, here, shown, **running))
+    then_keep(chatbot.edit(events.edit, here, shown, **running))
+    then_keep(
         chatbot.example_select(_example, None, composer, **AT_ONCE).then(
             events.ask, [composer, *here], shown, **running
         )
@@ -311,7 +313,7 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
     for field, control in zip(assumptions.FIELDS, panel.fields, strict=True):
         triggers = [control.input] if field.kind in ("choice", "three") else [control.submit, control.blur]
         for trigger in triggers:
-            then_show(trigger(events.recompute, [*panel.fields, *here], shown, trigger_mode="always_last", **running))
+            then_keep(trigger(events.recompute, [*panel.fields, *here], shown, trigger_mode="always_last", **running))
     composer.stop(events.stop, [session], None, **AT_ONCE)
     bridge_button.click(
         events.open,

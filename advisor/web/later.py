@@ -6,10 +6,13 @@ import gc
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from advisor.errors import AdvisorError, Unavailable
 from knowledge.errors import KnowledgeError
+
+if TYPE_CHECKING:
+    from advisor.settings import Settings
 
 log = logging.getLogger("advisor.web")
 
@@ -25,8 +28,13 @@ class Later:
         self._made = threading.Event()
         self._value: Any = None
         self._failure: str | None = None
-        self.is_open = False
-        """True once the stores behind it have been opened too, or it is known that it cannot be made."""
+        self.opened = threading.Event()
+        """Set once the stores behind it have been opened too, or it is known that it cannot be made."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `opened` is set."""
+        return self.opened.is_set()
 
     def start(self) -> None:
         """Begin to open; returns at once."""
@@ -54,7 +62,7 @@ class Later:
             self._made.set()
         if self._failure is None:
             self._warm()
-        self.is_open = True
+        self.opened.set()
 
     def _warm(self) -> None:
         """Open the stores and the reader before the first question; a failure is told to whoever asks."""
@@ -73,3 +81,11 @@ class Later:
         if self._failure is not None:
             raise Unavailable(self._failure)
         return getattr(self._value, name)
+
+
+def make_advisor(settings: Settings) -> Any:
+    """The advisor over the stores of the settings; its turns are logged."""
+    from advisor.conversation import build_advisor
+    from advisor.turnlog import Observed
+
+    return Observed(build_advisor(settings), settings)

@@ -14,6 +14,8 @@ from advisor.web.session import Session
 from advisor.web.words import Labels, known, word
 
 CHART_NAMES = ("cost_time", "speed_by_nodes", "communication", "memory")
+PARTS = 7 + 2 * len(CHART_NAMES) + len(FIELDS)
+"""How many components `Panel.outputs` holds."""
 
 
 @dataclass

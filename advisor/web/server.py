@@ -257,6 +257,21 @@ class Opening:
         await send({"type": "http.response.body", "body": body})
 
 
+def _advisor(settings: Settings) -> tuple[Any, Callable[[], None]]:
+    """What answers, and what to do once the page is there."""
+    if settings.engines:
+        from advisor.web.apart import Apart
+
+        apart = Apart(settings, settings.engines)
+        apart.start()
+        return apart, lambda: None
+    from advisor.web.later import Later, make_advisor
+
+    # The page first: what opens the stores would take processor time from it.
+    later = Later(lambda: make_advisor(settings))
+    return later, later.start
+
+
 def serve(settings: Settings, mcp: bool = False) -> None:
     """Serve the page until interrupted. The address is open, and printed, before the heavy parts are loaded.
 
@@ -265,7 +280,6 @@ def serve(settings: Settings, mcp: bool = False) -> None:
     import uvicorn
 
     from advisor.turnlog import start_logging
-    from advisor.web.later import Later
 
     start_logging()
     users(settings)
@@ -283,16 +297,9 @@ def serve(settings: Settings, mcp: bool = False) -> None:
             flush=True,
         )
 
-    def build() -> Any:
-        from advisor.conversation import build_advisor
-        from advisor.turnlog import Observed
-
-        return Observed(build_advisor(settings), settings)
-
-    # The page first: what opens the stores would take processor time from it.
-    advisor = Later(build)
+    advisor, opened = _advisor(settings)
     config = uvicorn.Config(
-        Opening(lambda: create_app(advisor, settings, mcp), advisor.start),
+        Opening(lambda: create_app(advisor, settings, mcp), opened),
         log_level="warning",
         access_log=False,
         lifespan="on",

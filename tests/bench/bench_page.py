@@ -2,9 +2,9 @@
 
     python tests/bench/bench_page.py [--sessions 30] [--turns 10] [--pause 10]
 
-The visitors are real Gradio clients of the page's own chat and panel events, each in a session of its own. Processor time
-a turn is the answer and the panel beside it. Without pauses the median follows from it: visitors × processor time of a turn,
-since one process runs Python on one core.
+The visitors are real Gradio clients of the page's own chat event, each in a session of its own; a turn is the answer and the
+panel beside it. Processor time and memory are those of the page's process and of the processes that answer. Without pauses
+the median follows from the busiest process: visitors × its processor time of a turn.
 """
 
 from __future__ import annotations
@@ -45,18 +45,29 @@ class Seen:
     mixed: list[str] = field(default_factory=list)
 
 
+def with_children(pid: int) -> list[int]:
+    """The process and those it started (Linux)."""
+    started = [path.read_text(encoding="utf-8").split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [pid, *(int(part) for parts in started for part in parts)]
+
+
 def cpu_s(pid: int) -> float:
-    """Processor seconds a process has used (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Processor seconds that a process and those it started have used (Linux)."""
+    used = 0
+    for part in with_children(pid):
+        fields = Path(f"/proc/{part}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        used += int(fields[11]) + int(fields[12])
+    return used / os.sysconf("SC_CLK_TCK")
 
 
 def memory_mb(pid: int) -> float:
-    """Resident memory of a process in MB (Linux)."""
-    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1]) / 1000
-    return 0.0
+    """Memory in MB of a process and those it started, what they share counted once (Linux)."""
+    held = 0
+    for part in with_children(pid):
+        for line in Path(f"/proc/{part}/smaps_rollup").read_text(encoding="utf-8").splitlines():
+            if line.startswith("Pss:"):
+                held += int(line.split()[1])
+    return held / 1000
 
 
 async def event(client: httpx.AsyncClient, session: str, fn_index: int, data: list) -> list:
@@ -100,7 +111,6 @@ async def visitor(url: str, fns: dict[str, int], turns: int, pause_s: float, see
             try:
                 await event(client, session, fns["ask"], [question, None, "en", ""])
                 seen.times.append(time.perf_counter() - start)
-                await event(client, session, fns["panel"], [None, "en"])
             except Exception as error:  # a bench counts failures of any kind
                 seen.errors.append(repr(error)[:200])
         text = (await event(client, session, fns["export"], [None, "en", ""]))[0]
