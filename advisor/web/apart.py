@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("advisor.web")
 
 SHORT_LIFE_S = 10.0
+START_S = 30.0
+"""Seconds that a call waits for a child that died to be there again."""
 TRIES = 3
 """A child that ends within `SHORT_LIFE_S` this many times in a row is not started again."""
 GONE = "The process that answers ended while it worked; it is started anew. Ask again."
@@ -176,19 +178,26 @@ class Child:
             raise value
 
     def _take(self) -> Connection[Any, Any]:
-        self._up.wait()
-        if self._failure is not None:
-            raise Unavailable(self._failure)
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-            address = self._address
-        if address is None:
-            raise Unavailable(GONE)
-        try:
-            return Client(address[0], authkey=address[1])
-        except (EOFError, OSError):
-            raise Unavailable(GONE) from None
+        """A connection. Waits for a child that is starting; one that has just died is started anew meanwhile."""
+        end = time.monotonic() + START_S
+        while True:
+            self._up.wait()
+            if self._failure is not None:
+                raise Unavailable(self._failure)
+            with self._lock:
+                held = self._idle.pop() if self._idle else None
+                address = self._address
+            if held is not None:
+                if not held.poll(0):
+                    return held
+                held.close()  # nothing was asked: what it has to say is that the other end is gone
+                continue
+            with contextlib.suppress(EOFError, OSError):
+                if address is not None:
+                    return Client(address[0], authkey=address[1])
+            if self._closed or time.monotonic() > end:
+                raise Unavailable(GONE)
+            time.sleep(0.05)
 
     def _give(self, connection: Connection[Any, Any]) -> None:
         with self._lock:
@@ -211,7 +220,9 @@ class Child:
             short = short + 1 if time.monotonic() - began < SHORT_LIFE_S else 1
             log.error("the process that answers ended by itself (status %s)", code)
             if short >= TRIES:
-                self._failure = f"The process that answers ended {short} times as soon as it started (status {code}); see the log."
+                self._failure = (
+                    f"The process that answers ended {short} times as soon as it started (status {code}); see the log."
+                )
                 self.is_open = True
                 self._up.set()
                 return

@@ -21,7 +21,8 @@ class PageBlocks(gr.Blocks):
         """What is sent to the browser for each output, in their order. Raises ValueError where the counts differ."""
         if block_fn.api_visibility != "private" or state is None or block_fn.is_validator_function:
             return await super().postprocess_data(block_fn, predictions, state)
-        values = [predictions] if len(block_fn.outputs) == 1 else predictions
+        count = len(block_fn.outputs)
+        values = [predictions] if count == 1 else predictions if count else []
         sent: list[Any] = []
         for block, value in zip(block_fn.outputs, values, strict=True):
             if value is _Keywords.FINISHED_ITERATING:
@@ -38,6 +39,13 @@ class PageBlocks(gr.Blocks):
             else:
                 sent.append(_in_form(block, value))
         return sent
+
+    def handle_streaming_diffs(self, block_fn: Any, data: list[Any], *args: Any, **options: Any) -> list[Any]:
+        """What changed since the last step. The end of a stream changes nothing: the browser has all of it by then."""
+        found = super().handle_streaming_diffs(block_fn, data, *args, **options)
+        if options.get("final") and block_fn.api_visibility == "private":
+            return [gr.skip() for _ in found]
+        return found
 
     def get_state_ids_to_track(self, block_fn: Any, state: Any) -> tuple[list[int], list[Any]]:
         """No event of this page waits for a change of a state, so none is compared before and after every event."""

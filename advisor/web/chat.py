@@ -13,7 +13,7 @@ from advisor.errors import AdvisorError
 from advisor.web import assumptions, exports, messages, render
 from advisor.web.feedback import MAX_COMMENT, save_feedback
 from advisor.web.panel import PARTS, Panel, build_panel, panel_updates
-from advisor.web.session import Session, held_or_mine, pack, restored, saved, unpack
+from advisor.web.session import MAX_TURNS, Session, held_or_mine, pack, restored, saved, saved_turn, unpack
 from advisor.web.turns import State, Turns
 from advisor.web.words import Labels, word
 
@@ -155,10 +155,22 @@ class ChatEvents:
             self.turns.stop(unpack(held))
 
     def kept(self, session: Session) -> str:
-        """What the browser keeps of a conversation, with a title for the list."""
-        if not session.turns:
-            return ""
-        return json.dumps({"id": session.thread, "title": session.turns[0].question[:80], "session": saved(session)})
+        """What the browser adds to its copy of the conversation after a turn: its last turn, and its place among the turns."""
+        if not session.turns or len(session.turns) == MAX_TURNS:
+            return self.whole(session)
+        last = len(session.turns) - 1
+        return json.dumps({**self._named(session), "place": last, "turn": saved_turn(session.turns[last])})
+
+    def whole(self, session: Session) -> str:
+        """The conversation as the browser keeps it, with a title for the list; nothing of an empty one."""
+        return json.dumps({**self._named(session), "session": saved(session)}) if session.turns else ""
+
+    def _named(self, session: Session) -> dict[str, str]:
+        return {"id": session.thread, "title": session.turns[0].question[:80]}
+
+    def keep(self, held: bytes | None) -> str:
+        """The whole conversation, for a browser whose copy lacks some of it: a new branch, or storage that was emptied."""
+        return self.whole(unpack(held))
 
     def open(self, payload: str, held: bytes | None, lang: str, mine: str) -> list[Any]:
         """Something the browser asks for: a kept conversation, a new one, or another turn in the panel."""
@@ -233,6 +245,7 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
     bridge = gr.Textbox(visible="hidden", elem_id="bridge", container=False)
     bridge_button = gr.Button(visible="hidden", elem_id="bridge-button")
     kept = gr.Textbox(visible="hidden", elem_id="kept", container=False)
+    keep_button = gr.Button(visible="hidden", elem_id="keep-button")
     mine = gr.Textbox(visible="hidden", elem_id="mine", container=False)
     exported = gr.Textbox(visible="hidden", elem_id="exported", container=False)
     said = gr.HTML(elem_id="said", elem_classes="sr")
@@ -301,6 +314,8 @@ def build_chat(turns: Turns, settings: Any, labels: Labels, lang: gr.Radio) -> C
 
     def then_keep(dependency: Any) -> None:
         dependency.then(None, [kept], None, js="(kept) => window.advisorPage.keep(kept)", **AT_ONCE)
+
+    then_keep(keep_button.click(events.keep, [session], kept, **AT_ONCE))
 
     then_keep(composer.submit(events.ask, [composer, *here], shown, **running))
     then_keep(chatbot.retry(events.retry, here, shown, **running))

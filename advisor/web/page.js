@@ -223,6 +223,23 @@
     const item = own();
     return JSON.stringify({ id: current.id, session: isKnown || !item ? "" : item.session });
   };
+  /* The kept conversation with this turn at its place; false where this browser does not have the turns before it. */
+  const addTurn = (item) => {
+    const before = conversations().find((other) => other.id === item.id);
+    let session;
+    try {
+      session = before ? JSON.parse(before.session) : { thread: item.id, turns: [] };
+    } catch {
+      return false;
+    }
+    const turns = session.turns || [];
+    if (turns.length < item.place) return false;
+    delete session.shown;
+    item.session = JSON.stringify({ ...session, turns: [...turns.slice(0, item.place), item.turn] });
+    delete item.place;
+    delete item.turn;
+    return true;
+  };
   const keep = (text) => {
     if (!text) return;
     let item;
@@ -231,8 +248,12 @@
     } catch {
       return;
     }
-    item.at = Date.now();
     current.id = item.id;
+    if (item.session === undefined && !addTurn(item)) {
+      by("keep-button").click();
+      return;
+    }
+    item.at = Date.now();
     saveConversations([item, ...conversations().filter((other) => other.id !== item.id)]);
     drawHistory();
     setTimeout(showQuestion, 120);

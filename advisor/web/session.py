@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -61,17 +62,18 @@ class Session(BaseModel):
 
 def saved(session: Session) -> str:
     """The conversation as JSON for the browser's own storage; tool arguments are left out to keep it small."""
-    slim = session.model_copy(
-        update={
-            "turns": [
-                turn.model_copy(
-                    update={"answer": turn.answer.model_copy(update={"tool_calls": ()}) if turn.answer else None}
-                )
-                for turn in session.turns
-            ]
-        }
-    )
+    slim = session.model_copy(update={"turns": [_slim(turn) for turn in session.turns]})
     return slim.model_dump_json(by_alias=True, exclude_defaults=True)
+
+
+def saved_turn(turn: Turn) -> dict[str, Any]:
+    """One turn as it stands in what `saved` gives."""
+    return _slim(turn).model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def _slim(turn: Turn) -> Turn:
+    answer = turn.answer.model_copy(update={"tool_calls": ()}) if turn.answer else None
+    return turn.model_copy(update={"answer": answer})
 
 
 def restored(text: str) -> Session | None:
