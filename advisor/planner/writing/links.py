@@ -11,6 +11,7 @@ from advisor.messages import text
 from advisor.planner.reading.result import Premise
 from advisor.planner.sizing import link_contrast
 from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
+from advisor.planner.writing.networks import figures
 from advisor.planner.writing.topics import claims, topics_of
 
 SIZE_TOLERANCE = 0.08
@@ -91,27 +92,10 @@ def said_of(mention: Any, words: str) -> float | None:
 
 def fabric_line(reading: Any, lang: str) -> list[str]:
     """Where networks are weighed: the share of the line rate that large collectives reach and the latency, of each."""
-    from knowledge.facts import load_facts
-
-    known = load_facts().fabrics
     names = [side.name for side in reading.alternatives if side.kind == "fabric"]
     if not names and reading.acts & {"compare", "difference"}:
         names = list(reading.mentions.fabrics)
-    sides = [known[name] for name in names if name in known]
-    if len(sides) < 2:
-        return []
-    items = [
-        text(
-            "writing.fabric.figures",
-            lang,
-            name=FABRIC_NAMES.get(side.fabric, side.fabric),
-            rdma=text(f"writing.rdma.{side.rdma}", lang).strip("()（）"),
-            share=f"{side.efficiency:.0%}",
-            latency=f"{side.latency_us:g}",
-        )
-        for side in sides
-    ]
-    return [text("writing.fabric.weighed", lang, items=text("writing.join", lang).join(items))]
+    return figures(names, lang)
 
 
 def size_corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
