@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from advisor.messages import text
@@ -151,8 +154,14 @@ def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     return lines or network_lines(reading, rows, lang)
 
 
-FOUR_WAY = 900.0
-"""A bridge of this rate (GB/s, both directions) joins up to four cards; the others join two."""
+PAIR = 2
+
+
+@cache
+def bridges() -> dict[str, int]:
+    """Name of a bridged card → how many cards the largest bridge made for it joins; two where no row is."""
+    with (Path(__file__).parent / "bridges.csv").open(encoding="utf-8", newline="") as file:
+        return {row["name"]: int(row["cards"]) for row in csv.DictReader(file)}
 
 
 def judged(reading: Any, premise: Any, rows: Sequence[dict[str, Any]], lang: str) -> list[tuple[str, str]]:
@@ -170,7 +179,7 @@ def judged(reading: Any, premise: Any, rows: Sequence[dict[str, Any]], lang: str
         if found is None:
             continue
         state, words = found
-        group = 4 if row["kind"] == "gpu" and (row["nvlink_gb_s"] or 0) >= FOUR_WAY else 2
+        group = bridges().get(row["name"], PAIR)
         if state == "pairs":
             state = "no" if wants_all and (not count or count > group) else "depends"
         elif state == "yes" and premise.object == "nvlink" and "taken_for_granted" in topics:
