@@ -478,6 +478,8 @@
   const repair = () => {
     const chat = document.querySelector("#chat [role=log]");
     if (chat && !chat.hasAttribute("tabindex")) chat.setAttribute("tabindex", "0");
+    /* A list of choices goes away when it gets the focus, and would take the focus with it. */
+    for (const list of document.querySelectorAll("ul[role=listbox]:not([tabindex])")) list.setAttribute("tabindex", "-1");
     const examples = document.querySelector("#chat .examples[role=list]");
     if (examples) examples.setAttribute("role", "group");
     /* The folded steps: one button with a name instead of a nameless button inside a button. */

@@ -162,3 +162,34 @@ def test_frames_that_differ_by_side_are_drawn_on_every_side(visit):
     visitor.tab("about")
     visitor.page.wait_for_selector("#about kbd")
     assert visitor.page.evaluate(width, "#about kbd") == "1px 1px 2px"
+
+
+WHERE = """() => { const node = document.activeElement; const box = node.getBoundingClientRect();
+    return [node.tagName, box.left >= 0 && box.right <= innerWidth && box.width > 0]; }"""
+
+
+def test_the_tab_key_goes_through_the_form_and_never_out_of_sight(visit):
+    visitor = visit(width=1280)
+    visitor.ask("Full fine-tune of a 7B model, kept")
+    visitor.page.wait_for_selector("#history-items .open", state="attached")
+    visitor.page.focus("#history .toggle-button")
+    seen = []
+    for _ in range(6):
+        visitor.page.keyboard.press("Tab")
+        seen.append(visitor.page.evaluate(WHERE))
+    assert all(in_sight for _, in_sight in seen), seen
+    visitor.tab("offers")
+    visitor.page.wait_for_selector("#offers-results table")
+    visitor.page.focus("#filter-provider input")
+    for _ in range(5):
+        visitor.page.keyboard.press("Tab")
+        assert visitor.page.evaluate(WHERE)[0] != "BODY"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_question_field_stays_in_view_while_an_answer_is_rated(visit, width):
+    visitor = visit(width=width, height=844)
+    visitor.ask("Full fine-tune of a 7B model")
+    visitor.page.locator("#chat button[aria-label='Like']:visible").first.click()
+    visitor.page.wait_for_selector("#feedback-row")
+    assert visitor.page.evaluate(BOX, "#composer")["bottom"] <= 844
