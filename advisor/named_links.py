@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from advisor.selection import EVERYTHING
+from advisor.selection import EVERYTHING, NODE_GPUS
 from knowledge.offers import OfferFilter
 
 if TYPE_CHECKING:
     from knowledge.facts import Facts
-    from knowledge.offers import OfferStore
+    from knowledge.offers import Offer, OfferStore
 
 
 def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -26,7 +26,8 @@ def link_facts(store: OfferStore, facts: Facts, names: Sequence[str]) -> list[di
     sellers = set(store.providers())
     for name in names:
         if name in sellers:
-            rows.append({"kind": "provider", "name": name, "fabrics": store_fabrics(store, name)})
+            networks = store_networks(store, name)
+            rows.append({"kind": "provider", "name": name, "fabrics": store_fabrics(store, name), "networks": networks})
             continue
         found = resolve_gpu(name)
         if found is None or not only_a_gpu(name, found):
@@ -70,6 +71,34 @@ def store_fabrics(store: OfferStore, provider: str) -> list[str]:
 
     page = store.search(OfferFilter(provider=(provider,), limit=EVERYTHING))
     return [name for name, _ in Counter(offer.internode_fabric for offer in page.offers).most_common()]
+
+
+def store_networks(store: OfferStore, provider: str) -> list[dict[str, Any]]:
+    """The best network of a provider's whole nodes for each GPU model: RDMA first, then the rate; the fastest first.
+
+    Each has gpu, gpus, fabric, gbit_s (a node; None where no source says), rdma and instance_type.
+    """
+    page = store.search(OfferFilter(provider=(provider,), min_gpus=NODE_GPUS, max_gpus=NODE_GPUS, limit=EVERYTHING))
+    best: dict[str, Offer] = {}
+    for offer in page.offers:
+        known = best.get(offer.gpu)
+        if offer.internode_fabric not in ("unknown", "none") and (known is None or _network(offer) > _network(known)):
+            best[offer.gpu] = offer
+    return [
+        {
+            "gpu": offer.gpu,
+            "gpus": round(offer.gpu_count),
+            "fabric": offer.internode_fabric,
+            "gbit_s": offer.internode_gbit_s_per_node,
+            "rdma": offer.internode_rdma,
+            "instance_type": offer.instance_type,
+        }
+        for offer in sorted(best.values(), key=_network, reverse=True)
+    ]
+
+
+def _network(offer: Offer) -> tuple[bool, float, str]:
+    return offer.internode_rdma == "yes", offer.internode_gbit_s_per_node or 0.0, offer.gpu
 
 
 def only_a_gpu(name: str, found: Any) -> bool:

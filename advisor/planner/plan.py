@@ -171,6 +171,8 @@ def named_hardware(reading: Reading) -> list[str]:
         if m.known and m.gpu
     ]
     sellers = [p.subject for p in reading.premises if p.subject in reading.mentions.providers]
+    if "networks" in reading.acts:
+        sellers = list(reading.mentions.providers)
     types = (*reading.mentions.instance_types, *reading.mentions.unknown_instance_types)
     if reading.turn > 1 and not names and not types:
         fabrics = reading.mentions.fabrics

@@ -120,7 +120,7 @@ def _said(name: str, row: dict[str, Any], roles: Sequence[str], lang: str) -> An
 def picks_markdown(answer: Answer, lang: str) -> str:
     """The picks as a Markdown table with words in `lang`."""
     roles = [pick.role for pick in answer.picks]
-    columns = ("role", "provider", "instance_type", "gpu", "gpu_variant", "total_gpus", "gpu_memory_gb", "region", "spot",
+    columns = ("role", "provider", "instance_type", "gpu", "gpu_variant", "nodes", "total_gpus", "gpu_memory_gb", "region", "spot",
                "total_usd_hour", "price_usd_gpu_hour", "nvlink", "internode_fabric", "internode_rdma", "hours", "cost_usd",
                "as_of", "source")  # fmt: skip
     lines = ["| " + " | ".join(word(f"column.{name}", lang) for name in columns) + " |", "|" + " --- |" * len(columns)]

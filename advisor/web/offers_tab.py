@@ -127,28 +127,35 @@ def build_offers(advisor: Any, settings: Any, labels: Labels, lang: gr.Radio, ta
             reset = labels.add(gr.Button(labels.say("offers.reset"), size="sm"), value="offers.reset")
         with gr.Column(scale=4, min_width=320):
             results = gr.HTML(elem_id="offers-results")
+    chosen = gr.State()  # language of the form's choices
 
     def search(lang: str, *values: Any) -> str:
         return search_html(advisor, dict(zip(names, values, strict=True)), lang)
 
-    def opened(lang: str, *values: Any) -> list[Any]:
-        many = suggestions(advisor.offers)
+    def opened(chosen: Any, lang: str, *values: Any) -> list[Any]:
+        many = suggestions(advisor.offers) if chosen != lang else {}
         updates = []
         for name in names:
-            if name in many:
+            if chosen == lang:
+                updates.append(gr.skip())
+            elif name in many:
                 updates.append(gr.update(choices=labelled(name, many[name], lang)))
             elif shape(name) in ("three", "choice"):
                 updates.append(gr.update(choices=_choices(name, lang)))
             else:
                 updates.append(gr.skip())
-        return [*updates, search(lang, *values)]
+        return [lang, *updates, search(lang, *values)]
 
     limited: dict[str, Any] = {**QUIET, "concurrency_limit": settings.workers, "concurrency_id": "offers"}
     triggers = []
     for name, control in zip(names, controls, strict=True):
-        triggers += [control.submit, control.blur] if shape(name) == "number" else [control.input]
+        if shape(name) == "number":
+            triggers += [control.submit, control.blur]
+        else:
+            # Of a list, Gradio reports what was typed, and what was cleared, as a change only.
+            triggers.append(control.change if shape(name) == "many" else control.input)
     gr.on(triggers, search, [lang, *controls], results, trigger_mode="always_last", **limited)
-    gr.on([tab.select, lang.input], opened, [lang, *controls], [*controls, results], **limited)
+    gr.on([tab.select, lang.input], opened, [chosen, lang, *controls], [chosen, *controls, results], **limited)
     empty = OfferFilter()
     blank = {
         name: "any" if shape(name) == "three" else [] if shape(name) == "many" else getattr(empty, name)

@@ -473,35 +473,47 @@
     questionCount = count;
   };
 
+  /* What Gradio names in English only, or not at all; and what it names in the browser's language instead of the page's. */
+  const UNNAMED = [
+    ["#history .toggle-button", "history"],
+    ["#chat [role=log]", "chat"],
+    ["#composer .submit-button", "send"],
+    ["#composer .stop-button", "stop"],
+    ["#guide-query .submit-button", "search"],
+  ];
+  const GRADIO_SAYS = {
+    "Copy message": "copyMessage",
+    Clear: "clear", "会話をクリア": "clear", "Clear chat": "clear",
+    Edit: "edit", "編集": "edit", Submit: "submit", "送信": "submit", Cancel: "cancel", "キャンセル": "cancel",
+    Retry: "retry", "再試行": "retry",
+    Like: "like", "いいね": "like", Liked: "liked",
+    Dislike: "dislike", "よくないね": "dislike", Disliked: "disliked",
+  };
+  const say = (node, name) => {
+    if (!name) return;
+    if (node.getAttribute("aria-label") !== name) node.setAttribute("aria-label", name);
+    if (node.title && node.title !== name) node.title = name;
+  };
+
   /* Small repairs that make Gradio's own parts readable to a screen reader. */
   const repair = () => {
     const chat = document.querySelector("#chat [role=log]");
     if (chat && !chat.hasAttribute("tabindex")) chat.setAttribute("tabindex", "0");
+    /* A list of choices goes away when it gets the focus, and would take the focus with it. */
+    for (const list of document.querySelectorAll("ul[role=listbox]:not([tabindex])")) list.setAttribute("tabindex", "-1");
     const examples = document.querySelector("#chat .examples[role=list]");
     if (examples) examples.setAttribute("role", "group");
     /* The folded steps: one button with a name instead of a nameless button inside a button. */
-    for (const title of document.querySelectorAll("#chat .thought-group .title[role=button]")) {
+    for (const title of document.querySelectorAll("#chat .thought-group .title")) {
       title.removeAttribute("role");
       title.removeAttribute("tabindex");
       const button = title.querySelector("button");
-      if (button) button.setAttribute("aria-label", title.innerText.trim() || words().steps || "…");
+      if (button) say(button, title.innerText.trim() || words().steps);
     }
-    /* What Gradio names in English only, or not at all. */
-    const named = [
-      ["#history .toggle-button", "history"],
-      ["#chat [role=log]", "chat"],
-      ["#chat button[title='Copy message'], #chat button[data-says=copyMessage]", "copyMessage"],
-      ["#composer .submit-button", "send"],
-      ["#composer .stop-button", "stop"],
-      ["#guide-query .submit-button", "search"],
-    ];
-    for (const [selector, key] of named) {
-      const name = words()[key];
-      for (const node of name ? document.querySelectorAll(selector) : []) {
-        node.dataset.says = key;
-        if (node.getAttribute("aria-label") !== name) node.setAttribute("aria-label", name);
-        if (node.title && node.title !== name) node.title = name;
-      }
+    for (const [selector, key] of UNNAMED) for (const node of document.querySelectorAll(selector)) say(node, words()[key]);
+    for (const node of document.querySelectorAll("#chat button[title]")) {
+      node.dataset.says = GRADIO_SAYS[node.title] || node.dataset.says || "";
+      say(node, words()[node.dataset.says]);
     }
     if (words().title && document.title !== words().title) document.title = words().title;
   };

@@ -119,6 +119,18 @@ def read_alternatives(
     return ()
 
 
+def networks_weighed(text: str, sides: tuple[Alternative, ...], providers: list[ProviderMention]) -> bool:
+    """Whether the networks of two sellers are weighed ("RoCE on OCI vs InfiniBand on Azure"), not machines, jobs or prices."""
+    clouds = {p.provider for p in providers if p.role != "excluded"}
+    if len(clouds) < 2 or any(side.kind not in ("provider", "fabric") for side in sides):
+        return False
+    links = {hit.value for topic in ("fabric", "rdma_word", "network_word") for hit in hits(topic, text)}
+    return bool(links & NETWORKS) and (weighs(text) or says("compares", text))
+
+
+NETWORKS = MEANT - {"nvlink"} | {"network", "ethernet"}
+
+
 def _named_once(kind: str, topic: str, text: str) -> list[Alternative]:
     found: dict[str, Alternative] = {}
     for hit in sorted(hits(topic, text), key=lambda hit: hit.start):

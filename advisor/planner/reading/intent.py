@@ -48,6 +48,8 @@ class Signals:
     pasted: bool = False
     counted: bool = False
     """A number of GPUs or machines, or a card's memory, is demanded."""
+    networks_weighed: bool = False
+    """The networks of two sellers are weighed against each other."""
     links_compared: bool = False
     """Two kinds of link are named and no machine: whichever is better, it is no wish for one."""
     memory: bool = False
@@ -126,6 +128,9 @@ def guess(text: str, signals: Signals) -> Guess:
         acts -= {"does_it", "about_links"}
         totals["explain"] = 0.0
         totals["picks"] = max(totals["picks"], _LINK_QUESTION)
+    if signals.networks_weighed and not acts & {"sort_price", "price_query", "list", "rent_ask", "unused_link"}:
+        acts = (acts - {"symptom", "about_links"}) | {"networks"}
+        totals = {"picks": 0.0, "explain": totals["picks"] + _LINK_QUESTION, "troubleshoot": 0.0}
     if says("times_gpus", text) and says("question", text) and not (signals.follows or signals.names):
         totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
     if signals.has_job and signals.has_hardware and says("times_asked", text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from advisor.planner.reading.phrases import hits, negated, says
@@ -33,8 +34,25 @@ def link_fields(text: str, *, beside: bool = False) -> dict[str, Any]:
     elif _wants(text, "rdma_yes"):
         fields["internode"], fields["fabrics"] = "rdma", ()
     elif _wants(text, "ib_yes"):
-        fields["internode"], fields["fabrics"] = "infiniband", ("infiniband",)
+        several = _either_rdma(text)
+        fields["internode"] = "rdma" if several else "infiniband"
+        fields["fabrics"] = () if several else ("infiniband",)
     return fields or (_listed_beside(text) if beside and len(text) <= _MOST_CHARS else {})
+
+
+_EITHER = re.compile(r"(?<![a-z])or(?![a-z])|または|もしくは|か(?!つ|ら)|/")
+
+
+def _either_rdma(text: str) -> bool:
+    """Whether one of several RDMA networks is asked for ("InfiniBand on Azure or EFA on AWS")."""
+    found = sorted((h for h in hits("fabric", text) if h.value in _RDMA), key=lambda hit: hit.start)
+    return any(
+        a.value != b.value and _EITHER.search(text[a.end : b.start]) and not negated(text, b.start, b.end)
+        for a, b in pairwise(found)
+    )
+
+
+_RDMA = frozenset({"infiniband", "efa", "roce"})
 
 
 def _listed_beside(text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from advisor.planner.reading import language, pasted
-from advisor.planner.reading.alternatives import kind_of_question, layouts, read_alternatives
+from advisor.planner.reading.alternatives import kind_of_question, layouts, networks_weighed, read_alternatives
 from advisor.planner.reading.conditions import (
     bare_count,
     bare_memory,
@@ -222,6 +222,9 @@ def _read(
         links_compared=len(set(fabrics)) > 1
         and model is None
         and not (gpus or known_types or providers or (counts and not weighed)),
+        networks_weighed=model is None
+        and not (known_types or families or any(g.count for g in gpus))
+        and networks_weighed(norm, alternatives, providers),
         memory=any("memory" in name for name in numbered),
         pasted=log is not None,
         counted=bool(numbered or counts),

@@ -14,6 +14,7 @@ from advisor.planner.writing.assessing import judged
 from advisor.planner.writing.citing import Citations, best_blocks, blocks_of, is_prose, overlap, sentences
 from advisor.planner.writing.contrast import why_lines
 from advisor.planner.writing.links import corrections, fabric_line, named_lines
+from advisor.planner.writing.networks import network_lines
 from advisor.planner.writing.opening import pick_sentence
 from advisor.planner.writing.outputs import outputs_asked
 from advisor.planner.writing.weighing import contrast_lines, machine_lines
@@ -74,7 +75,8 @@ def write(reading: Any, results: Any) -> Answer:
     citations = Citations()
     parts = corrections(reading, results.links, lang)
     weighed = contrast_lines(reading, results.assessments, lang) or machine_lines(reading, results.assessments, lang)
-    parts += weighed
+    networks = network_lines(reading, results.links, lang)
+    parts += weighed + networks
     recommendation = results.recommendation
     job = machines.job_lines(recommendation, reading, lang) if recommendation is not None else []
     about_the_last_answer = reading.turn > 1 and "follow_up" in reading.acts
@@ -98,7 +100,7 @@ def write(reading: Any, results: Any) -> Answer:
     compared = (
         bool(reading.acts & {"compare", "difference"}) and sum(row["kind"] == "type" for row in results.links) > 1
     )
-    parts += fabric_line(reading, lang)
+    parts += [] if networks else fabric_line(reading, lang)
     if named and compared:
         parts.append("\n".join(f"- {line}" for line in named))
     hits = results.hits

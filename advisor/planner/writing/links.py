@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from advisor.messages import text
 from advisor.planner.reading.result import Premise
 from advisor.planner.sizing import link_contrast
 from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
+from advisor.planner.writing.networks import figures
 from advisor.planner.writing.topics import claims, topics_of
 
 SIZE_TOLERANCE = 0.08
@@ -91,27 +95,10 @@ def said_of(mention: Any, words: str) -> float | None:
 
 def fabric_line(reading: Any, lang: str) -> list[str]:
     """Where networks are weighed: the share of the line rate that large collectives reach and the latency, of each."""
-    from knowledge.facts import load_facts
-
-    known = load_facts().fabrics
     names = [side.name for side in reading.alternatives if side.kind == "fabric"]
     if not names and reading.acts & {"compare", "difference"}:
         names = list(reading.mentions.fabrics)
-    sides = [known[name] for name in names if name in known]
-    if len(sides) < 2:
-        return []
-    items = [
-        text(
-            "writing.fabric.figures",
-            lang,
-            name=FABRIC_NAMES.get(side.fabric, side.fabric),
-            rdma=text(f"writing.rdma.{side.rdma}", lang).strip("()（）"),
-            share=f"{side.efficiency:.0%}",
-            latency=f"{side.latency_us:g}",
-        )
-        for side in sides
-    ]
-    return [text("writing.fabric.weighed", lang, items=text("writing.join", lang).join(items))]
+    return figures(names, lang)
 
 
 def size_corrections(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
@@ -167,8 +154,14 @@ def premise_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     return lines or network_lines(reading, rows, lang)
 
 
-FOUR_WAY = 900.0
-"""A bridge of this rate (GB/s, both directions) joins up to four cards; the others join two."""
+PAIR = 2
+
+
+@cache
+def bridges() -> dict[str, int]:
+    """Name of a bridged card → how many cards the largest bridge made for it joins; two where no row is."""
+    with (Path(__file__).parent / "bridges.csv").open(encoding="utf-8", newline="") as file:
+        return {row["name"]: int(row["cards"]) for row in csv.DictReader(file)}
 
 
 def judged(reading: Any, premise: Any, rows: Sequence[dict[str, Any]], lang: str) -> list[tuple[str, str]]:
@@ -186,7 +179,7 @@ def judged(reading: Any, premise: Any, rows: Sequence[dict[str, Any]], lang: str
         if found is None:
             continue
         state, words = found
-        group = 4 if row["kind"] == "gpu" and (row["nvlink_gb_s"] or 0) >= FOUR_WAY else 2
+        group = bridges().get(row["name"], PAIR)
         if state == "pairs":
             state = "no" if wants_all and (not count or count > group) else "depends"
         elif state == "yes" and premise.object == "nvlink" and "taken_for_granted" in topics:

@@ -221,6 +221,8 @@ def reason(picks: Sequence[Any], lang: str) -> str:
         if (dear := _dearer(first, others, lang)) is not None:
             return dear
     if first.role in ("cheapest", "match"):
+        if (dear := _dearer_job(first, others, lang)) is not None:
+            return dear
         other = next((p for p in others if p.total_usd_hour and p.total_usd_hour > first.total_usd_hour), None)
         if other is not None:
             ratio = other.total_usd_hour / first.total_usd_hour
@@ -228,6 +230,16 @@ def reason(picks: Sequence[Any], lang: str) -> str:
                 return text("writing.reason.cheapest.times", lang, other=_short(other), factor=number(ratio))
             return text("writing.reason.cheapest.by", lang, other=_short(other), percent=f"{ratio - 1.0:.0%}")
     return text(f"writing.reason.{first.role}", lang)
+
+
+def _dearer_job(first: Any, others: Sequence[Any], lang: str) -> str | None:
+    """For a run of known length: what the whole of it costs more on the next row; an hour may cost less there."""
+    mine = first.estimate.cost_usd if first.estimate else None
+    costs = [(p.estimate.cost_usd, p) for p in others if p.estimate and p.estimate.cost_usd]
+    dear = min((one for one in costs if mine and one[0] > mine), key=lambda one: one[0], default=None)
+    if not mine or dear is None:
+        return None
+    return text("writing.reason.cheapest.job", lang, other=_short(dear[1]), percent=f"{dear[0] / mine - 1.0:.0%}")
 
 
 def _dearer(first: Any, others: Sequence[Any], lang: str) -> str | None:

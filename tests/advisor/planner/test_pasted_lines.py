@@ -2,11 +2,9 @@
 
 import pytest
 
-from advisor.conversation import build_advisor
 from advisor.planner.plan import promised_board
 from advisor.planner.reading import read
 from advisor.planner.reading.pasted import split
-from advisor.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -46,13 +44,18 @@ def test_a_sentence_about_output_is_a_question(text):
     assert split(text) == (text, None)
 
 
-def test_the_promised_board_is_held_against_the_matrix(built_home):
+def test_the_promised_board_is_held_against_the_matrix(advisor):
     text = (
         "Seller says 4x A100 SXM. Is that true?\n        GPU0 GPU1 GPU2 GPU3\nGPU0  X  NODE SYS SYS\n"
         "GPU1 NODE  X  SYS SYS\nGPU2 SYS SYS  X  NODE\nGPU3 SYS SYS NODE  X"
     )
     assert promised_board(read(text)) == "A100-SXM"
-    answer = build_advisor(Settings(home=built_home)).ask(text)
-    assert "nvlink_missing" in answer.text
-    plain = build_advisor(Settings(home=built_home)).ask(text.replace(" SXM", " PCIe"))
-    assert "nvlink_missing" not in plain.text
+    assert "nvlink_missing" in advisor.ask(text).text
+    assert "nvlink_missing" not in advisor.ask(text.replace(" SXM", " PCIe")).text
+
+
+def test_a_board_is_promised_by_the_name_of_its_system():
+    matrix = "\n        GPU0 GPU1\nGPU0  X  NV18\nGPU1 NV18  X"
+    assert promised_board(read(f"Seller says HGX H100. Is that true?{matrix}")) == "H100-SXM"
+    assert promised_board(read(f"Seller says H100 PCIe. Is that true?{matrix}")) == "H100-PCIe"
+    assert promised_board(read(f"Seller says H100. Is that true?{matrix}")) == "H100"

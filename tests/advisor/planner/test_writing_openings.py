@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from advisor.planner.writing.links import bridges
 from advisor.planner.writing.opening import choice, enough, work_price
 
 
@@ -92,6 +93,25 @@ WRONG = [
 @pytest.mark.parametrize(("question", "holds"), WRONG)
 def test_a_wrong_premise_is_corrected_at_once(advisor, question, holds):
     assert re.search(holds, first_lines(advisor.ask(question), 3))
+
+
+BRIDGED = [
+    ("Are all 4 GPUs of a 4x H200 NVL machine joined by NVLink?", r"It depends|H200 NVL"),
+    ("Are all 8 GPUs of an 8x H200 NVL machine joined by NVLink?", r"\bNo\b"),
+    ("Are all 4 GPUs of a 4x H100 NVL machine joined by NVLink?", r"\bNo\b"),
+]
+
+
+@pytest.mark.parametrize(("question", "holds"), BRIDGED)
+def test_a_bridge_joins_as_many_cards_as_it_is_made_for(advisor, question, holds):
+    assert re.search(holds, first_lines(advisor.ask(question), 1))
+
+
+def test_every_bridge_is_of_a_known_card_that_has_one():
+    from knowledge.facts import load_facts
+
+    known = {f"{spec.gpu} {spec.gpu_variant}": spec for spec in load_facts().gpus}
+    assert all(known[name].nvlink_gb_s and cards >= 2 for name, cards in bridges().items())
 
 
 RIGHT = ["A100 80GB 8枚でNVLinkを使って13Bを学習", "2x 80GB H100 for LoRA of a 70B", "8x H200 141GB for DeepSeek V3"]

@@ -49,3 +49,10 @@ def test_cheapest_training_without_an_amount_says_that_it_is_by_the_hour(advisor
 )
 def test_with_an_amount_or_for_a_service_nothing_is_said_of_the_hour(advisor, question):
     assert not HOURLY.search(advisor.ask(question).text)
+
+
+def test_for_an_amount_the_next_row_is_the_next_by_the_whole_job(advisor):
+    answer = advisor.ask("cheapest way to full fine-tune a 7B on 300M tokens")
+    costs = [p.estimate.cost_usd for p in answer.picks]
+    assert "cheapest for the whole job" in answer.text.splitlines()[0]
+    assert costs[0] == min(costs)
