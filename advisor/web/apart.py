@@ -21,6 +21,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("advisor.web")
 
 SHORT_LIFE_S = 10.0
+LONGEST_PATH = 90
 START_S = 30.0
 """Seconds that a call waits for a child that died to be there again."""
 TRIES = 3
@@ -210,7 +212,7 @@ class Child:
         short = 0
         while not self._closed:
             began = time.monotonic()
-            folder = tempfile.mkdtemp(prefix="advisor-")
+            folder = _folder()
             try:
                 code = self._run(Path(folder))
             finally:
@@ -267,6 +269,15 @@ class Child:
             self.is_open = True
 
 
+def _folder() -> str:
+    """A new folder that only this user can enter, with a path short enough for a socket's address."""
+    folder = tempfile.mkdtemp(prefix="advisor-")
+    if len(folder) < LONGEST_PATH or os.name == "nt":
+        return folder
+    os.rmdir(folder)
+    return tempfile.mkdtemp(prefix="advisor-", dir="/tmp")
+
+
 def main() -> None:
     """The child: take what to open from standard input, answer calls until that ends."""
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -285,14 +296,15 @@ def main() -> None:
     while True:
         try:
             connection = listener.accept()
-        except (EOFError, OSError) as error:  # someone without the key, or gone before they were heard
+        except (AuthenticationError, EOFError, OSError) as error:  # without the key, or gone before they were heard
             log.warning("a connection was refused (%s)", type(error).__name__)
             continue
         threading.Thread(target=_serve, args=(advisor, connection), daemon=True, name="calls").start()
 
 
 def _end_with_the_page() -> None:
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
     os._exit(0)
 
 

@@ -297,7 +297,8 @@ def memory_mb(pid: int) -> float:
         one = todo.pop()
         try:
             status = Path(f"/proc/{one}/status").read_text()
-            todo += [int(child) for child in Path(f"/proc/{one}/task/{one}/children").read_text().split()]
+            started = [path.read_text().split() for path in Path(f"/proc/{one}/task").glob("*/children")]
+            todo += [int(child) for children in started for child in children]
         except OSError:
             continue
         found = re.search(r"VmRSS:\s+(\d+) kB", status)

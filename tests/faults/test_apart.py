@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 import time
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from advisor.answer import Done, Step
 from advisor.errors import BadRequest, Unavailable
 from advisor.settings import Settings
-from advisor.web.apart import TRIES, Apart, Child, _sendable
+from advisor.web.apart import TRIES, Apart, Child, _folder, _sendable
 from knowledge.offers import OfferFilter
 
 
@@ -104,6 +106,23 @@ def test_a_call_that_the_process_did_not_outlive_says_so(apart):
     with pytest.raises(Unavailable, match="Ask again"):
         list(stream)
     assert child.call("ask", "NVLink?").text
+
+
+def test_nobody_else_can_speak_to_it(apart):
+    address, _ = apart._children[0]._address
+    assert Path(address).parent.stat().st_mode & 0o077 == 0
+    with pytest.raises(AuthenticationError):
+        Client(address, authkey=b"a guess")
+    assert apart._children[0].call("health")["status"] == "ok"
+
+
+def test_a_long_folder_for_temporary_files_is_no_hindrance(monkeypatch, tmp_path):
+    deep = tmp_path / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    folder = Path(_folder())
+    assert len(str(folder / "engine")) < 100 and not list(deep.iterdir())
+    folder.rmdir()
 
 
 def test_a_signal_to_the_whole_group_leaves_running_turns_to_the_page(apart):
