@@ -501,6 +501,9 @@
     if (chat && !chat.hasAttribute("tabindex")) chat.setAttribute("tabindex", "0");
     /* A list of choices goes away when it gets the focus, and would take the focus with it. */
     for (const list of document.querySelectorAll("ul[role=listbox]:not([tabindex])")) list.setAttribute("tabindex", "-1");
+    /* What scrolls sideways is scrolled by the keyboard too. */
+    for (const wide of document.querySelectorAll("#chat table, #guide-text table, .passage .wide"))
+      if (wide.tabIndex < 0 && wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
     const examples = document.querySelector("#chat .examples[role=list]");
     if (examples) examples.setAttribute("role", "group");
     /* The folded steps: one button with a name instead of a nameless button inside a button. */

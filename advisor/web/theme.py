@@ -74,7 +74,7 @@ def make_theme() -> Any:
         button_primary_background_fill="*primary_600",
         button_primary_background_fill_hover="*primary_700",
         button_primary_background_fill_dark="*primary_600",
-        button_primary_background_fill_hover_dark="*primary_500",
+        button_primary_background_fill_hover_dark="*primary_700",
         button_primary_text_color="#ffffff",
         button_primary_text_color_dark="#ffffff",
         link_text_color="*primary_700",

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
+from advisor.messages import catalogue
 from advisor.messages import text as say
 
 from . import tables
@@ -79,8 +80,14 @@ def compare(
 def _item(key: str, want: str, see: str, same: bool | None, lang: Lang) -> SoldItem:
     word: Literal["ok", "missing", "unknown"] = "unknown" if same is None else "ok" if same else "missing"
     label = say(f"diagnose.sold.{key}", lang)
-    line = say(f"diagnose.sold.{word}", lang, item=label, promised=want, seen=see)
+    line = say(f"diagnose.sold.{word}", lang, item=label, promised=_told(want, lang), seen=_told(see, lang))
     return SoldItem(item=key, promised=want, seen=see, verdict=word, text=line)
+
+
+def _told(value: str, lang: Lang) -> str:
+    """A code such as `partial` in words; a figure or name that has none stays."""
+    key = f"diagnose.told.{value}"
+    return say(key, lang) if key in catalogue() else value
 
 
 def _items(fields: dict[str, Any], reading: Reading, verdict: Verdict) -> Iterator[tuple[str, str, str, bool | None]]:

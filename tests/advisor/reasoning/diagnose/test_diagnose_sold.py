@@ -33,6 +33,21 @@ def test_as_sold():
     assert found.sold.provider == "Example Cloud" and not found.sold.guessed
 
 
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_codes_are_told_in_words(lang):
+    found = run_files(
+        [CASES / "socket-two-nodes.txt", CASES / "nvlink-partial-3090-pairs.txt"],
+        instance_type="example-8",
+        offers_lookup={"example-8": ROW}.get,
+        lang=lang,
+    )
+    told = " ".join(item.text for item in found.sold.items)
+    assert not {"partial", "infiniband", "socket", "unknown"} & set(told.replace(".", " ").replace(",", " ").split())
+    assert "InfiniBand" in told and ("only some pairs" if lang == "en" else "一部の組のみ") in told
+    if lang == "ja":
+        assert "yes" not in told and "partial" not in told
+
+
 def test_not_as_sold():
     found = run_files(
         [CASES / "socket-two-nodes.txt", CASES / "nvlink-partial-3090-pairs.txt"],
