@@ -4,6 +4,7 @@ import http.client
 import http.cookiejar
 import json
 import os
+import secrets
 import signal
 import threading
 import time
@@ -15,6 +16,11 @@ from cluster_services import ask, get
 
 JOB = "Full fine-tune of a 13B model on A100 80GB, one node"
 WHY = "Does a single 8-GPU server need InfiniBand as well as NVLink?"
+
+
+def _new_why() -> str:
+    """The question in words that no process has searched for before: what was found once is remembered."""
+    return f"{WHY} Thanks, {secrets.token_hex(4)}"
 
 
 def _thread():
@@ -145,28 +151,43 @@ def test_without_chroma_the_words_are_searched_and_the_answer_says_so(cluster):
     web = cluster.web[0]
     cluster.chroma.stop()
     try:
-        degraded = ask(web.url, WHY, _thread())
+        degraded = ask(web.url, _new_why(), _thread())
         assert degraded["citations"]
         assert degraded["notes"] == ["lexical_only"]
         assert "vector store" in degraded["text"]
-        assert "ベクトル検索" in ask(web.url, "1台だけならInfiniBandは不要ですか？", _thread())["text"]
+        assert (
+            "ベクトル検索"
+            in ask(web.url, f"1台だけならInfiniBandは不要ですか？ {secrets.token_hex(4)}", _thread())["text"]
+        )
         assert _health(web)["degraded"] == "lexical_only"
     finally:
         cluster.chroma.start()
         cluster.chroma.wait()
-    assert _wait(lambda: ask(web.url, WHY, _thread())["notes"] == [], 30)
+    assert _wait(lambda: ask(web.url, _new_why(), _thread())["notes"] == [], 30)
 
 
 def test_a_chroma_that_hangs_costs_a_question_a_few_seconds_once(cluster):
     web = cluster.web[0]
-    assert ask(web.url, WHY, _thread())["notes"] == []
+    assert ask(web.url, _new_why(), _thread())["notes"] == []
     os.killpg(cluster.chroma.pid, signal.SIGSTOP)
     try:
-        assert ask(web.url, WHY, _thread(), timeout=60)["notes"] == ["lexical_only"]
-        assert ask(web.url, WHY, _thread(), timeout=60)["notes"] == ["lexical_only"]
+        assert ask(web.url, _new_why(), _thread(), timeout=60)["notes"] == ["lexical_only"]
+        assert ask(web.url, _new_why(), _thread(), timeout=60)["notes"] == ["lexical_only"]
     finally:
         os.killpg(cluster.chroma.pid, signal.SIGCONT)
-    assert _wait(lambda: ask(web.url, WHY, _thread())["notes"] == [], 30)
+    assert _wait(lambda: ask(web.url, _new_why(), _thread())["notes"] == [], 30)
+
+
+def test_what_was_found_once_needs_no_chroma(cluster):
+    web, question = cluster.web[0], _new_why()
+    assert _wait(lambda: ask(web.url, question, _thread())["notes"] == [], 30)
+    cluster.chroma.stop()
+    try:
+        again = ask(web.url, question, _thread())
+        assert again["citations"] and again["notes"] == []
+    finally:
+        cluster.chroma.start()
+        cluster.chroma.wait()
 
 
 def test_without_postgres_one_line_says_so_and_it_comes_back(cluster):
