@@ -132,11 +132,17 @@ def link_badges(item: Any, lang: str) -> list[dict[str, str]]:
     ]
 
 
+def _why_empty(answer: Answer | None) -> str:
+    if answer is None:
+        return "picks"
+    return "no_match" if answer.intent in ("no_match", "infeasible") else "no_picks"
+
+
 def picks_html(turn: Turn | None, lang: str, stale_days: int = 30) -> str:
     """The cards of a turn's picks under what the job needs; an empty state before the first answer."""
     answer = turn.answer if turn else None
     if answer is None or (not answer.picks and answer.needs is None):
-        return render("empty", lang, kind="picks" if answer is None else "no_picks")
+        return render("empty", lang, kind=_why_empty(answer))
     files = exports.pick_files(answer, lang) if answer.picks else {}
     roles = [pick.role for pick in answer.picks]
     cards = [
