@@ -105,3 +105,20 @@ def test_no_chart_of_communication_where_nothing_communicates():
     answer = FakeAdvisor(None).ask("Full fine-tune of a 7B model")
     alone = [p.model_copy(update={"estimate": p.estimate.model_copy(update={"comm_share": 0.0})}) for p in answer.picks]
     assert charts.communication(alone, "en") is None and charts.communication(answer.picks, "en") is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "nearest", "told"),
+    [
+        ("max_price_gpu", "0.02", "$0.02"),
+        ("nvlink", "no", "NVLink なし"),
+        ("fabric", "efa, none", "EFA, なし"),
+        ("country", "JP, US", "日本, アメリカ"),
+        ("region", "unknown, us-east-1", "us-east-1"),
+        ("region", "unknown", "不明"),
+        ("rdma", "no", "いいえ"),
+        ("gpu", "H100, A100", "H100, A100"),
+    ],
+)
+def test_what_is_nearest_is_told_in_words(field, nearest, told):
+    assert render.nearest_text(field, nearest, "ja") == told
