@@ -30,6 +30,8 @@ def asks_of_its_job(reading: Reading) -> bool:
     """Whether an explanation is asked for a job of known size: then what the links give is worked out for that job."""
     job = reading.workload
     sized = job is not None and (job.params_b is not None or job.memory_gb is not None)
+    if "network_enough" in reading.acts:  # of nodes that the picks need not be
+        return False
     return sized and reading.intent == "explain" and bool(reading.acts & {"about_links", "does_it"})
 
 

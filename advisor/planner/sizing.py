@@ -50,7 +50,8 @@ def _call(reading: Reading, job: dict[str, Any], machine: dict[str, Any]) -> Cal
 
 def _machines(reading: Reading, for_a_job: bool) -> Iterator[dict[str, Any]]:
     """Each machine once: layouts of the one card named, types and families that are weighed, cards with their number."""
-    mentions = (*reading.current, *reading.candidates)
+    typed = {side.name for side in reading.alternatives if side.kind == "instance_type"}
+    mentions = tuple(m for m in (*reading.current, *reading.candidates) if not (typed and m.role == "topic"))
     cards = list(dict.fromkeys(gpu for m in (*mentions, *reading.mentions.gpus) if (gpu := sized_gpu(m))))
     layouts = [side for side in reading.alternatives if side.kind == "layout"]
     seen: set[tuple[Any, ...]] = set()

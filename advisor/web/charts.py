@@ -274,10 +274,10 @@ def speed_by_nodes(series: Any, lang: str) -> Chart | None:
 
 
 def communication(picks: Sequence[Pick], lang: str) -> Chart | None:
-    """Share of a step that waits for communication, a bar a pick."""
+    """Share of a step that waits for communication, a bar a pick; None where no pick waits at all."""
     rows = [(p, p.estimate.comm_share) for p in picks if p.estimate and p.estimate.comm_share is not None]
-    if not rows:
-        return None
+    if not any(share for _, share in rows):
+        return None  # nothing waits, and a chart of nothing says nothing
     labels = _labels([pick for pick, _ in rows])
     bars = [
         {

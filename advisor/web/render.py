@@ -16,6 +16,7 @@ from advisor.web.passages import line_html, passage_blocks
 from advisor.web.safe_text import web_link
 from advisor.web.session import Session, Turn
 from advisor.web.words import known, role_word, word
+from knowledge.places import country_name
 
 FABRIC_NAMES = {
     "infiniband": "InfiniBand",
@@ -49,7 +50,9 @@ def _environment() -> Environment:
         passage=passage_html,
         quoted=line_html,
     )
-    environment.globals.update(age_days=numbers.age_days, hours=numbers.hours, place=place, entry_of=guide.entry_of)
+    environment.globals.update(
+        age_days=numbers.age_days, hours=numbers.hours, place=place, nearest=nearest_text, entry_of=guide.entry_of
+    )
     return environment
 
 
@@ -132,11 +135,32 @@ def link_badges(item: Any, lang: str) -> list[dict[str, str]]:
     ]
 
 
+def nearest_text(field: str, nearest: str, lang: str) -> str:
+    """The values nearest to what was asked of `field`, codes in words and money as money; unknown only where it is all."""
+    values = nearest.split(", ")
+    told = [value for value in values if value != "unknown"] or values
+    if field.startswith("max_price"):
+        return f"${nearest}"
+    if field == "nvlink":
+        return ", ".join(known(f"nvlink.{value}", lang, value) for value in told)
+    if field == "fabric":
+        return ", ".join(fabric_name(value, lang) for value in told)
+    if field == "country":
+        return ", ".join(country_name(value, lang) for value in told)
+    return ", ".join(known(f"value.{value}", lang, value) for value in told)
+
+
+def _why_empty(answer: Answer | None) -> str:
+    if answer is None:
+        return "picks"
+    return "no_match" if answer.intent in ("no_match", "infeasible") else "no_picks"
+
+
 def picks_html(turn: Turn | None, lang: str, stale_days: int = 30) -> str:
     """The cards of a turn's picks under what the job needs; an empty state before the first answer."""
     answer = turn.answer if turn else None
     if answer is None or (not answer.picks and answer.needs is None):
-        return render("empty", lang, kind="picks" if answer is None else "no_picks")
+        return render("empty", lang, kind=_why_empty(answer))
     files = exports.pick_files(answer, lang) if answer.picks else {}
     roles = [pick.role for pick in answer.picks]
     cards = [

@@ -180,10 +180,10 @@ def axe_source() -> str:
     return next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("locale", "dark"), [("en-US", False), ("ja-JP", True)])
-def test_axe_finds_nothing_serious(visit, locale, dark):
+@pytest.mark.parametrize(("locale", "dark", "width"), [("en-US", False, 1440), ("ja-JP", True, 390)])
+def test_axe_finds_nothing_serious(visit, locale, dark, width):
     source = axe_source()
-    visitor = visit(locale=locale, dark=dark)
+    visitor = visit(locale=locale, dark=dark, width=width)
     found = {}
 
     def check(name):
@@ -207,4 +207,13 @@ def test_axe_finds_nothing_serious(visit, locale, dark):
         visitor.tab(name)
         visitor.page.wait_for_timeout(700)
         check(name)
+    visitor.tab("diagnose")
+    visitor.page.fill("#diagnose-text textarea", "GPU0 GPU1")
+    visitor.page.click("#diagnose-go")
+    visitor.page.wait_for_selector("#diagnosis .problem")
+    check("diagnosis")
+    visitor.tab("guide")
+    visitor.page.locator("#guide-list .guide button").first.click()
+    visitor.page.wait_for_selector("#guide-text h1")
+    check("guide entry")
     assert not found, json.dumps(found, indent=1, ensure_ascii=False)

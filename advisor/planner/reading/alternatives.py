@@ -101,7 +101,13 @@ def read_alternatives(
     ]
     at = {t: text.find(t.removeprefix("standard_")) for t in types}
     named += [
-        Alternative(kind="instance_type", name=t, types=(t,), start=max(0, at[t]), end=max(0, at[t]) + len(t))
+        Alternative(
+            kind="instance_type",
+            name=t,
+            types=(t,),
+            start=max(0, at[t]),
+            end=max(0, at[t]) + len(t.removeprefix("standard_")),
+        )
         for t in types
         if not any(t in f.types for f in families)
     ]

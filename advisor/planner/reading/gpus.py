@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from advisor.planner.reading.lexicon import Gpu, Lexicon
 from advisor.planner.reading.normalize import squash
 from advisor.planner.reading.phrases import hits, says
-from advisor.planner.reading.result import GpuMention
+from advisor.planner.reading.result import GpuMention, Role
 from advisor.planner.reading.roles import clause, roles_of
 
 _MAX_COUNT = 100_000
@@ -25,7 +25,7 @@ _MEMORY = re.compile(r"[\s\-_(]{0,2}(\d{1,3})\s?-?(?:gb|gib|g(?![a-z0-9]))(?!/s|
 _FILLER = re.compile(r"[\s)]{0,3}(?:gpus?|server edition|blackwell|workstation|tensor core|カード|ノード)?[\s)]{0,2}")
 _BEFORE = re.compile(
     r"(?:(?<![\d.])(\d{1,3})\s?(?:x|(?:nodes?|box(?:es)?|machines?|servers?|hosts?)(?: of| with| each with| x)?|(?:台|ノード)(?:に|の|で)?(?:各|それぞれ)?|\s(?=\d+\s?x))\s{0,2}\(?\s?)?"
-    r"(?<![\d.$¥a-wyz-])(\d{1,5})\s{0,2}(?:x|\*|(?:枚|基|gpu)(?:ずつ|構成|搭載|入り|載せ)?の|枚(?:載った|積んだ|入った)|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the)\s)*$"
+    r"(?<![\d.$¥a-wyz-])(\d{1,5})\s{0,2}(?:x|\*|(?:枚|基|gpu)(?:ずつ|構成|搭載|入り|載せ)?の|枚(?:載った|積んだ|入った)|台の|gpus? of|pcs)?[\s-]{0,2}(?:(?:nvidia|amd|geforce|new|rented|of|the|hgx|dgx)[\s-])*$"
 )
 _AFTER = re.compile(
     r"[\s\-)(]{0,3}(?:(?:x|\*|:)\s{0,2}(\d{1,5})(?![\d.]|\s?(?:gb|tb|%))|(?:gpu)?(?:なら|だと|では|[がをはのも])?\s?(?:合計|計|全部で)?(\d{1,5})\s?(?:(?:枚|基)(?!の?(?:画像|写真|イラスト|フレーム|静止|スライド))|gpus?(?![a-z])|cards?(?![a-z])|x(?=\s?(?:$|[,.、。)?!]|on |in |at |from |with |for |cheap|と|で|を|の)))"
@@ -38,9 +38,12 @@ _HOURS = re.compile(r"\s?-?(?:gpu)?[\s-]?(?:hours?|hrs?|時間)(?![a-z])")
 """What follows makes it a number of GPU-hours ("200 H100-hours")."""
 _TIMES_NODES = re.compile(r"\s?[x*]\s?(\d{1,3})(?![\d.]|\s?(?:gb|tb|g(?![a-z])|%|nvidia|[a-z]\d))")
 """A second factor: "H100 x 8 x 2" is two machines of eight."""
-_SYSTEM = re.compile(r"(?<![a-z0-9])(?:dgx|hgx)[ -]$")
+_SYSTEM = re.compile(r"(?<![a-z0-9])(?:dgx|hgx)[ -]")
 _IN_A_SYSTEM = {"V100": 8, "A100": 8, "H100": 8, "H200": 8, "B200": 8, "B300": 8}
 """GPUs of NVIDIA's DGX and HGX systems, where the name is all that is said."""
+_RACK = re.compile(r"[\s-]?nvl(72|36)(?!\d)")
+_RACK_NODE = 4
+"""GPUs of one compute tray of an NVL72 rack."""
 _MEMORY_BARE = re.compile(
     r" (\d{2,3})(?=\s?(?:$|[,.、。)?!]|x\d|sxm|pcie|for |on |in |spot|at |under |with |enough|ok|works|do |で|を|が|に))"
 )
@@ -96,7 +99,14 @@ def read_gpus(text: str, lexicon: Lexicon, machines: tuple[tuple[int, int], ...]
     mentions.sort(key=lambda mention: mention.start)
     mentions = _with_count_apart(text, mentions)
     roles = roles_of(text, mentions)
-    return tuple(m.model_copy(update={"role": role}) for m, role in zip(mentions, roles, strict=True))
+    return tuple(_in_role(mention, role) for mention, role in zip(mentions, roles, strict=True))
+
+
+def _in_role(mention: GpuMention, role: Role) -> GpuMention:
+    """The mention with its role; a rack that is weighed ("GB200 NVL72 or 9x HGX B200?") is all of its nodes."""
+    rack = _RACK.search(mention.text) if role == "candidate" and mention.count is None else None
+    whole = {"count": _RACK_NODE, "nodes": int(rack.group(1)) // _RACK_NODE} if rack else {}
+    return mention.model_copy(update={"role": role, **whole})
 
 
 def _with_count_apart(text: str, mentions: list[GpuMention]) -> list[GpuMention]:
@@ -212,8 +222,11 @@ def _mention(text: str, span: _Span) -> GpuMention:
         count, end = 2, match.end()
     if memory is None and (match := _MEMORY.match(text, end)):
         memory, end = float(match.group(1)), match.end()
+    if count is not None and count <= _MOST_IN_A_BOX and (rack := _RACK.search(text[span.start : span.end + 6])):
+        count, nodes = _RACK_NODE, int(rack.group(1)) // _RACK_NODE * count
+        end = max(end, span.start + rack.end())
     each = _IN_A_SYSTEM.get(span.gpu.name) if span.gpu else None
-    if each and _SYSTEM.search(text[max(0, span.start - 5) : span.start]):
+    if each and _SYSTEM.search(text[max(0, span.start - 5) : span.start + 4]):
         nodes = nodes or (count if count != each else None)
         count = each
     name = span.gpu.name if span.gpu else _title(span.text)

@@ -80,7 +80,9 @@ def count_fields(text: str, gpus: tuple[GpuMention, ...], lang: str) -> dict[str
 
 def one_node(text: str) -> bool:
     """Whether the turn wants everything in one machine; asking whether one is enough is no such wish."""
-    return any(not says("sufficiency", clause(text, hit.start, hit.end)) for hit in hits("one_node", text))
+    asked = says("one_node_asked", text)
+    found = (clause(text, hit.start, hit.end) for hit in hits("one_node", text))
+    return not asked and any(not says("sufficiency", words) for words in found)
 
 
 def _of_mention(text: str, gpu: GpuMention) -> dict[str, int]:

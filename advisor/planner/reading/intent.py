@@ -131,6 +131,9 @@ def guess(text: str, signals: Signals) -> Guess:
     if signals.networks_weighed and not acts & {"sort_price", "price_query", "list", "rent_ask", "unused_link"}:
         acts = (acts - {"symptom", "about_links"}) | {"networks"}
         totals = {"picks": 0.0, "explain": totals["picks"] + _LINK_QUESTION, "troubleshoot": 0.0}
+    if says("board_asked", text) and not (signals.names or signals.counted or signals.price_cap or signals.follows):
+        acts |= {"about_links", "board_asked"}
+        totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
     if says("times_gpus", text) and says("question", text) and not (signals.follows or signals.names):
         totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
     if signals.has_job and signals.has_hardware and says("times_asked", text):
@@ -142,6 +145,8 @@ def guess(text: str, signals: Signals) -> Guess:
     asks_machine = acts & {"rent_ask", "want_rent", "price_query", "list", "choose", "sort_price"}
     if "seller_network" in acts and signals.has_limits and not (signals.has_hardware or asks_machine):
         totals["explain"] = max(totals["explain"], totals["picks"] + _LINK_QUESTION)
+    if acts & {"symptom", "ask"} and says("poor_scaling", text):
+        acts.add("poor_scaling")
     if signals.pasted:
         totals["troubleshoot"] += 4 if totals["picks"] < 4 else 1
         acts.add("diagnose")

@@ -168,6 +168,8 @@ def _read(
     if "providers" not in of_providers and (at_home := home_providers(norm, lexicon)):
         of_providers |= {"providers": at_home}
     alternatives = read_alternatives(norm, gpus, families, known_types, providers)
+    if sum(a.nodes is not None for a in alternatives) and len(alternatives) > 1:  # of a side, not of the wish
+        counts = {name: n for name, n in counts.items() if name not in ("nodes", "max_nodes")}
     weighed = {a.name for a in alternatives if a.kind == "fabric"}
     links = (
         {}

@@ -13,6 +13,13 @@ _LONGEST = 400
 _SHORT = 60
 _TERM_CHARS = 160
 _SENTENCE = re.compile(r"[^。.!！?？]+(?:\.\d[^。.!！?？]*)*[。.!！?？]?")
+_TERMS = {
+    "unused_link": "unused_terms",
+    "poor_scaling": "scaling_terms",
+    "network_enough": "network_terms",
+    "board_asked": "board_terms",
+}
+"""Acts whose subject is told in other words than the passages about it; the words to add are rows of a phrase table."""
 _SAYS_NOTHING = {"summarize", "translate"}
 
 
@@ -26,8 +33,9 @@ def search_query(norm: str, found: Guess, before: Reading | None, workload: Work
     query = re.sub(r"\s+", " ", norm).strip()[:_LONGEST]
     if found.intent == "explain" and (core := _term_question(query)):
         return core
-    if "unused_link" in found.acts and (terms := first("unused_terms", norm)):
-        return f"{query} {terms.value}"[:_LONGEST]
+    for act, topic in _TERMS.items():
+        if act in found.acts and (terms := first(topic, norm)):
+            return f"{query} {terms.value}"[:_LONGEST]
     if before is None:
         return query
     if found.acts & _SAYS_NOTHING:

@@ -22,12 +22,19 @@ from knowledge.providers import provider_table
 
 RANK_STEP = 0.03
 """What one place in the search's order weighs against the likeness of the questions."""
+FOUND_WEIGHT = 0.1
+"""What the distance to the search's best score weighs."""
 HELD_WEIGHT = 0.6
 """An added document that holds every word of the question stands like a guide whose question is 60 % the same."""
 UNASKED_PROVIDER = 0.35
 NAMED_PROVIDER = 0.15
 DISPUTE = 0.1
 NAMED_GPU = 0.05
+ASKED_GPU = 0.12
+"""The same where the turn asks yes or no, or what something is: then the card is the subject and not the scene."""
+TROUBLE = 0.2
+"""Where something goes wrong: added for entries about troubles and checks, taken from those about a card, prices or
+what to choose."""
 UNNAMED_LINK = 0.4
 """Taken from an entry that speaks of none of the links the turn names."""
 UNASKED_LINK = 0.25
@@ -307,15 +314,21 @@ def by_question(reading: Any, hits: Sequence[Any]) -> list[Any]:
     about_links = reading.intent != "troubleshoot"
     named = [name for name in reading.mentions.fabrics if about_links and name in LINK_NAMES and name != "ethernet"]
 
+    best = max((hit.score for hit in hits), default=0.0)
+
     def weight(place: int, hit: Any) -> float:
         likeness = asked_alike(query, hit.asks) if hit.asks else HELD_WEIGHT * held(query, hit.text)
-        score = likeness - RANK_STEP * place
+        score = likeness - RANK_STEP * place + FOUND_WEIGHT * (hit.score - best)
         if hit.area == "provider":
             score += NAMED_PROVIDER if hit.provider in providers else -UNASKED_PROVIDER
         if hit.area == "disagreement":
             score -= DISPUTE
+        if not about_links:
+            score += TROUBLE * (
+                (hit.area in ("trouble", "after-renting")) - (hit.area in ("gpu", "cost", "before-renting"))
+            )
         if any(gpu in hit.title.lower() for gpu in gpus):
-            score += NAMED_GPU
+            score += ASKED_GPU if reading.question_type in ("yes_no", "what_is") else NAMED_GPU
         about = f"{hit.title} {' '.join(hit.asks)}".lower()
         title = hit.title.lower()
         if named and not any(n in title for n in named) and any(n in title for n in LINK_NAMES.difference(named)):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from advisor.messages import text
+from advisor.planner.reading.phrases import says
 from advisor.planner.writing.assessing import fp32_price, further
 from advisor.planner.writing.figures import HOURS_A_MONTH, gpus, hours, money, number, provider_label, usd
 from advisor.planner.writing.jobfacts import USABLE
@@ -63,6 +64,13 @@ def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
     """Where the question is how many GPUs, or whether the budget is enough: the number, or yes with what it costs."""
     needs, c = recommendation.needs, reading.constraints
     pick, e = recommendation.picks[0], recommendation.picks[0].estimate
+    if paid := tokens_paid_for(recommendation, reading, lang):
+        return paid
+    if says("one_node_asked", reading.text.lower()) and not reading.alternatives:
+        single = next((p for p in recommendation.picks if p.nodes == 1), None)
+        if single is None:
+            return [text("writing.open.one_node.no", lang, nodes=pick.nodes, gpus=gpus(pick))]
+        return [text("writing.open.one_node.yes", lang, gpus=gpus(single))]
     if (
         c.budget_usd
         and reading.question_type == "yes_no"
@@ -95,6 +103,28 @@ def counted_verdict(recommendation: Any, reading: Any, lang: str) -> list[str]:
         total = number(card * needs.gpus_min)
         return [text("writing.open.least.class", lang, card=number(card), sum=total, **values)]
     return [text("writing.open.least", lang, **values)]
+
+
+def tokens_paid_for(recommendation: Any, reading: Any, lang: str) -> list[str]:
+    """Where the turn asks how many tokens a budget pays for: that number on the row that trains the most for it."""
+    budget = reading.constraints.budget_usd
+    if not budget or recommendation.workload.tokens or not says("tokens_asked", reading.text.lower()):
+        return []
+    paced = [p for p in recommendation.picks if p.estimate and p.estimate.tokens_per_s and p.total_usd_hour]
+    if not paced:
+        return []
+    best = max(paced, key=lambda p: p.estimate.tokens_per_s / p.total_usd_hour)
+    time = budget / best.total_usd_hour
+    values = {"budget": money(budget, reading.fx), "time": hours(time, lang), "gpus": _short(best)}
+    amount = best.estimate.tokens_per_s * time * 3600
+    return [text("writing.open.tokens_paid", lang, tokens=in_billions(amount, lang), **values)]
+
+
+def in_billions(amount: float, lang: str) -> str:
+    """A number of tokens: millions and billions in English, 億 in Japanese."""
+    if lang == "ja":
+        return f"{number(amount / 1e8)}億"
+    return f"{number(amount / 1e9)} billion" if amount >= 1e9 else f"{number(amount / 1e6)} million"
 
 
 def enough(row: dict[str, Any], deadline: float | None, lang: str) -> str:

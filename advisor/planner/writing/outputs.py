@@ -9,7 +9,7 @@ from advisor.messages import text
 INSIDE = ("topo", "nvlink", "p2p", "environment", "one_node")
 BETWEEN = ("rdma_devices", "efa_devices", "gids", "gdr", "environment", "several_nodes")
 NETWORKS = ("efa", "roce", "tcpxo", "tcpx", "infiniband")
-LINK_ACTS = frozenset({"unused_link", "tools"})
+LINK_ACTS = frozenset({"unused_link", "poor_scaling", "tools"})
 
 
 def outputs_asked(reading: Any, lang: str) -> list[str]:

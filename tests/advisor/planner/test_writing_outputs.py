@@ -1,4 +1,4 @@
-"""For a link that is not used, the commands whose output tells why; for "cheapest" without an amount, what it is by."""
+"""What is asked beside a machine: for a link that is not used, the commands whose output tells why; for "cheapest" without an amount, what it is by."""
 
 import re
 
@@ -56,3 +56,43 @@ def test_for_an_amount_the_next_row_is_the_next_by_the_whole_job(advisor):
     costs = [p.estimate.cost_usd for p in answer.picks]
     assert "cheapest for the whole job" in answer.text.splitlines()[0]
     assert costs[0] == min(costs)
+
+
+PAID = [
+    ("予算50万円で3Bの継続事前学習は何トークンまでできますか", r"^\*\*\$3,\d+ \(¥500,000\)で約[\d,.]+億トークン"),
+    (
+        "How many tokens can I train a 7B on with $4,000?",
+        r"^\*\*\$4,000 pays for about [\d.]+ (?:billion|million) tokens",
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "holds"), PAID)
+def test_a_budget_is_told_in_tokens_where_that_is_asked(advisor, question, holds):
+    assert re.search(holds, advisor.ask(question).text.splitlines()[0])
+
+
+ONE_NODE = [
+    ("Can a 13B full fine-tune run on one node?", r"Yes, one node is enough"),
+    ("7BのGRPOは1ノードで済みますか", r"はい、1ノードで足ります"),
+    ("Is one node enough for a full fine-tune of a 405B?", r"No, one node does not hold it"),
+]
+
+
+@pytest.mark.parametrize(("question", "holds"), ONE_NODE)
+def test_whether_one_node_is_enough_is_answered_first(advisor, question, holds):
+    assert re.search(holds, advisor.ask(question).text.splitlines()[0])
+
+
+TITLES = [
+    ("Two nodes are barely faster than one for our 7B fine-tune, what is wrong?", "NET/Socket"),
+    ("GH200は2枚つなぐとNVLinkになりますか？", "GH200"),
+    ("Is 100 Gb/s between nodes enough for training a 13B?", "Ethernet"),
+    ("推論だけならPCIe版で十分ですよね？", "ワークロード別"),
+]
+
+
+@pytest.mark.parametrize(("question", "title"), TITLES)
+def test_the_guide_is_the_one_about_what_was_asked(advisor, question, title):
+    heads = [line for line in advisor.ask(question).text.splitlines() if line.startswith("**")]
+    assert title in heads[0]

@@ -10,8 +10,9 @@ from fake_advisor import FakeAdvisor, FakePassages
 import knowledge
 from advisor.messages import catalogue
 from advisor.settings import Settings
-from advisor.web import about_tab, guide, guide_tab, offers_tab, render
+from advisor.web import about_tab, charts, guide, guide_tab, offers_tab, render
 from advisor.web.diagnose_tab import MAX_FILES, UPLOAD_MB
+from advisor.web.session import Turn
 from advisor.web.words import LANGS, word
 from knowledge.offers import NearMiss, OfferPage
 
@@ -80,3 +81,44 @@ def test_about_names_the_built_in_planner_and_gives_each_formula_a_line(tmp_path
     assert [line.split(" = ")[0] for line in formula.splitlines()] == ["1 ステップ", "時間", "費用"]
     named = about_tab.about_html(FakeAdvisor(None), Settings(home=tmp_path, model="ollama:qwen3"), "en")
     assert "ollama:qwen3" in named
+
+
+@pytest.mark.parametrize("intent", ["no_match", "infeasible"])
+def test_an_answer_without_a_match_says_so_where_picks_would_stand(intent):
+    answer = FakeAdvisor(None).ask("Full fine-tune of a 7B model")
+    none = answer.model_copy(update={"picks": (), "intent": intent, "relaxed": ("nvlink",)})
+    html = render.picks_html(Turn(question="q", answer=none), "en")
+    assert "No machine meets all of it" in html and "Loosened" not in html and "needs" in html
+    bare = none.model_copy(update={"needs": None})
+    assert "No machine meets all of it" in render.picks_html(Turn(question="q", answer=bare), "en")
+
+
+def test_a_pick_without_a_price_says_so():
+    answer = FakeAdvisor(None).ask("Full fine-tune of a 7B model")
+    gone = {"price_usd_hour": None, "price_usd_gpu_hour": None, "total_usd_hour": None}
+    pick = answer.picks[0].model_copy(update=gone)
+    html = render.picks_html(Turn(question="q", answer=answer.model_copy(update={"picks": (pick,)})), "ja")
+    assert "公開価格なし" in html and "/h</small>" not in html
+
+
+def test_no_chart_of_communication_where_nothing_communicates():
+    answer = FakeAdvisor(None).ask("Full fine-tune of a 7B model")
+    alone = [p.model_copy(update={"estimate": p.estimate.model_copy(update={"comm_share": 0.0})}) for p in answer.picks]
+    assert charts.communication(alone, "en") is None and charts.communication(answer.picks, "en") is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "nearest", "told"),
+    [
+        ("max_price_gpu", "0.02", "$0.02"),
+        ("nvlink", "no", "NVLink なし"),
+        ("fabric", "efa, none", "EFA, なし"),
+        ("country", "JP, US", "日本, アメリカ"),
+        ("region", "unknown, us-east-1", "us-east-1"),
+        ("region", "unknown", "不明"),
+        ("rdma", "no", "いいえ"),
+        ("gpu", "H100, A100", "H100, A100"),
+    ],
+)
+def test_what_is_nearest_is_told_in_words(field, nearest, told):
+    assert render.nearest_text(field, nearest, "ja") == told

@@ -137,3 +137,20 @@ def test_counts(text, fields):
 def test_memory_is_part_of_the_name_only_where_it_tells_boards_apart():
     assert gpu_fields(_read("A100 80GB"))["gpus"] == ("A100 80GB",)
     assert gpu_fields(_read("L40S 48GB"))["gpus"] == ("L40S",)
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu", "count", "nodes"),
+    [
+        ("9x HGX B200", "B200", 8, 9),
+        ("2 DGX H100", "H100", 8, 2),
+        ("8x HGX H100", "H100", 8, None),
+        ("one GB200 NVL72", "GB200", 4, 18),
+        ("2 GB300 NVL72 racks", "GB300", 4, 36),
+        ("price of GB200 NVL72", "GB200", None, None),
+        ("4x GB200", "GB200", 4, None),
+    ],
+)
+def test_systems_and_racks_are_their_nodes(text, gpu, count, nodes):
+    (mention,) = _read(text)
+    assert (mention.gpu, mention.count, mention.nodes) == (gpu, count, nodes)
