@@ -13,7 +13,7 @@ from advisor.errors import AdvisorError
 from advisor.web import assumptions, exports, messages, render
 from advisor.web.feedback import MAX_COMMENT, save_feedback
 from advisor.web.panel import PARTS, Panel, build_panel, panel_updates
-from advisor.web.session import MAX_TURNS, Session, held_or_mine, pack, restored, saved, saved_turn, unpack
+from advisor.web.session import MAX_TURNS, Held, Session, held_or_mine, pack, restored, saved, saved_turn, unpack
 from advisor.web.turns import State, Turns
 from advisor.web.words import Labels, word
 
@@ -58,7 +58,7 @@ class ChatEvents:
         self.turns, self.settings = turns, settings
 
     def ask(
-        self, question: str, held: bytes | None, lang: str, mine: str, request: gr.Request
+        self, question: str, held: Held | None, lang: str, mine: str, request: gr.Request
     ) -> Iterator[tuple[Any, ...]]:
         """Run one turn: chat, session, composer, spoken status; at its end the panel and what the browser keeps."""
         session = held_or_mine(held, mine)
@@ -116,13 +116,11 @@ class ChatEvents:
             states = self.turns.run(question or turn.question, fresh, lang, address_of(request))
         yield from self._show(states, lang)
 
-    def retry(
-        self, held: bytes | None, lang: str, mine: str, event: gr.RetryData, request: gr.Request
-    ) -> Iterator[Any]:
+    def retry(self, held: Held | None, lang: str, mine: str, event: gr.RetryData, request: gr.Request) -> Iterator[Any]:
         """The retry button under an answer."""
         yield from self.again(int(event.index), None, held_or_mine(held, mine), lang, request)  # type: ignore[arg-type]
 
-    def edit(self, held: bytes | None, lang: str, mine: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
+    def edit(self, held: Held | None, lang: str, mine: str, event: gr.EditData, request: gr.Request) -> Iterator[Any]:
         """A question edited in place: the conversation goes on from there."""
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
         yield from self.again(int(index), str(event.value), held_or_mine(held, mine), lang, request)
@@ -149,7 +147,7 @@ class ChatEvents:
         line = assumptions.change_line(changes, lang)
         yield from self._show(self.turns.run(line, session, lang, address_of(request), workload, constraints), lang)
 
-    def stop(self, held: bytes | None) -> None:
+    def stop(self, held: Held | None) -> None:
         """The stop button."""
         if held:
             self.turns.stop(unpack(held))
@@ -168,11 +166,11 @@ class ChatEvents:
     def _named(self, session: Session) -> dict[str, str]:
         return {"id": session.thread, "title": session.turns[0].question[:80]}
 
-    def keep(self, held: bytes | None) -> str:
+    def keep(self, held: Held | None) -> str:
         """The whole conversation, for a browser whose copy lacks some of it: a new branch, or storage that was emptied."""
         return self.whole(unpack(held))
 
-    def open(self, payload: str, held: bytes | None, lang: str, mine: str) -> list[Any]:
+    def open(self, payload: str, held: Held | None, lang: str, mine: str) -> list[Any]:
         """Something the browser asks for: a kept conversation, a new one, or another turn in the panel."""
         session = held_or_mine(held, mine)
         try:
@@ -197,13 +195,13 @@ class ChatEvents:
             *panel_updates(session, lang, self.turns.advisor, self.settings, choose_tab=action != "show"),
         ]
 
-    def clear(self, held: bytes | None, lang: str) -> list[Any]:
+    def clear(self, held: Held | None, lang: str) -> list[Any]:
         """The chat's own clear button: a new conversation; the old one stays in the browser's list."""
         self.stop(held)
         fresh = Session()
         return [pack(fresh), *panel_updates(fresh, lang, self.turns.advisor, self.settings, choose_tab=True)]
 
-    def vote(self, held: bytes | None, lang: str, mine: str, event: gr.LikeData) -> tuple[Any, ...]:
+    def vote(self, held: Held | None, lang: str, mine: str, event: gr.LikeData) -> tuple[Any, ...]:
         """A thumb under an answer: written down at once; the row for a comment appears."""
         session = held_or_mine(held, mine)
         index = event.index[0] if isinstance(event.index, list | tuple) else event.index
@@ -221,7 +219,7 @@ class ChatEvents:
         url = self.settings.database_url
         return url.get_secret_value() if url else None
 
-    def comment(self, text: str, at: int, held: bytes | None, lang: str, mine: str) -> Any:
+    def comment(self, text: str, at: int, held: Held | None, lang: str, mine: str) -> Any:
         """The comment to the last vote."""
         session = held_or_mine(held, mine)
         if text.strip() and 0 <= at < len(session.turns):
@@ -232,7 +230,7 @@ class ChatEvents:
                 gr.Warning(render.render("plain", lang, text=str(error)))
         return gr.update(visible=False)
 
-    def export(self, held: bytes | None, lang: str, mine: str) -> str:
+    def export(self, held: Held | None, lang: str, mine: str) -> str:
         """The conversation as Markdown."""
         session = held_or_mine(held, mine)
         return exports.conversation_markdown(session, lang)

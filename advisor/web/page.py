@@ -19,7 +19,7 @@ from advisor.web.offers_tab import build_offers
 from advisor.web.operations import Operations
 from advisor.web.panel import panel_updates
 from advisor.web.render import render
-from advisor.web.session import Session, held_or_mine, pack, restored, unpack
+from advisor.web.session import Held, Session, held_or_mine, pack, restored, unpack
 from advisor.web.theme import make_theme
 from advisor.web.turns import Turns
 from advisor.web.words import Labels, page_lang, translations, word
@@ -88,7 +88,7 @@ def _connect_language(
     advisor: Any,
     settings: Any,
 ) -> None:
-    def speak(lang: str, held: bytes | None, mine: str) -> list[Any]:
+    def speak(lang: str, held: Held | None, mine: str) -> list[Any]:
         return _in_words(lang, held_or_mine(held, mine))
 
     def _in_words(lang: str, session: Session) -> list[Any]:
@@ -110,7 +110,7 @@ def _connect_language(
             *panel_updates(session, lang, advisor, settings),
         ]
 
-    def start(wanted: str, held: bytes | None, copy: str, request: gr.Request) -> list[Any]:
+    def start(wanted: str, held: Held | None, copy: str, request: gr.Request) -> list[Any]:
         chosen = wanted if wanted in ("en", "ja") else page_lang(request.headers.get("accept-language"))
         session = unpack(held) if held else restored(copy or "") or Session()
         return [chosen, pack(session), *_in_words(chosen, session)]

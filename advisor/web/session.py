@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,6 +28,11 @@ class Turn(BaseModel):
     partial: str = ""
     edited: bool = False
     """True where the question is a change of assumptions made with the controls."""
+
+    @cached_property
+    def packed(self) -> bytes:
+        """This turn as it is held between two events. Only for a turn that others follow: a copy would take it along."""
+        return _packed(self)
 
 
 class Session(BaseModel):
@@ -84,17 +90,35 @@ def restored(text: str) -> Session | None:
         return None
 
 
-def pack(session: Session) -> bytes:
-    """The conversation as the server holds it between two events: compressed, a twentieth of the objects' memory."""
-    return zlib.compress(session.model_dump_json(by_alias=True, exclude_defaults=True).encode(), 1)
+class Held(NamedTuple):
+    """A conversation as the server holds it between two events: each turn compressed, a twentieth of the objects' memory."""
+
+    thread: str
+    shown: int
+    turns: tuple[bytes, ...]
 
 
-def unpack(held: bytes | None) -> Session:
+def pack(session: Session) -> Held:
+    """The conversation to be held. A turn that others follow never changes, so it is compressed once."""
+    before, last = session.turns[:-1], session.turns[-1:]
+    return Held(session.thread, session.shown, (*(turn.packed for turn in before), *map(_packed, last)))
+
+
+def unpack(held: Held | None) -> Session:
     """The conversation that is held; a new one where nothing is."""
-    return Session.model_validate_json(zlib.decompress(held)) if held else Session()
+    if held is None:
+        return Session()
+    turns = [Turn.model_validate_json(zlib.decompress(kept)) for kept in held.turns]
+    for turn, kept in zip(turns[:-1], held.turns, strict=False):
+        vars(turn)["packed"] = kept
+    return Session(thread=held.thread, shown=held.shown, turns=turns)
 
 
-def held_or_mine(held: bytes | None, mine: str | None) -> Session:
+def _packed(turn: Turn) -> bytes:
+    return zlib.compress(turn.model_dump_json(by_alias=True, exclude_defaults=True).encode(), 1)
+
+
+def held_or_mine(held: Held | None, mine: str | None) -> Session:
     """The conversation that is held; where the server has none, what the browser says that its tab is at.
 
     `mine` is JSON with the thread's `id` and, where the browser thinks it is needed, its own copy as `session`. With the id

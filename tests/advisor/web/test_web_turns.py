@@ -13,7 +13,7 @@ from advisor.web import messages
 from advisor.web.guards import RateLimit, TooManyRequests, check_question
 from advisor.web.metrics import Metrics
 from advisor.web.pacing import Paced
-from advisor.web.session import MAX_TURNS, Session, Turn, held_or_mine, pack, restored, saved
+from advisor.web.session import MAX_TURNS, Session, Turn, held_or_mine, pack, restored, saved, unpack
 from advisor.web.turns import Turns
 
 
@@ -307,3 +307,23 @@ def test_ten_visitors_at_once_do_not_mix(turns):
     for i, session in results.items():
         assert [t.question for t in session.turns] == [f"visitor {i} turn {k}" for k in range(3)]
         assert all(f"visitor {i} turn {k}" in t.answer.text for k, t in enumerate(session.turns))
+
+
+def test_a_held_conversation_is_the_same_and_each_finished_turn_is_compressed_once(turns, monkeypatch):
+    import advisor.web.session as module
+
+    session = run(turns, "7B")[-1].session
+    session = run(turns, "and 13B", session)[-1].session
+    held = pack(session)
+    assert unpack(held) == session and unpack(None).turns == []
+    compressed = []
+    packed = module._packed
+    monkeypatch.setattr(module, "_packed", lambda turn: compressed.append(turn.question) or packed(turn))
+    again = unpack(held)
+    longer = again.with_turn(Turn(question="third", answer=again.turns[1].answer))
+    assert unpack(pack(longer)) == longer
+    assert compressed == ["and 13B", "third"]
+    compressed.clear()
+    changed = longer.with_last(longer.turns[-1].model_copy(update={"question": "changed"}))
+    assert unpack(pack(changed)).turns[-1].question == "changed"
+    assert compressed == ["changed"]
