@@ -135,7 +135,7 @@ def first_number(turn: Sequence[Any], call_id: str) -> int:
             if call["id"] == call_id:
                 return base
             if call["name"] == "search_guides":
-                base += int(call["args"].get("k") or SEARCH_K)
+                base += int(call["args"].get("k") or SEARCH_K) + int(call["args"].get("others") or 0)
     return base
 
 

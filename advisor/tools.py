@@ -32,6 +32,7 @@ class SearchArgs(_Args):
     query: str = Field(description="What to look for, in Japanese or English.")
     k: int = Field(default=5, ge=1, le=20, description="Passages returned.")
     lang: Lang | None = Field(default=None, description="Only passages of this language.")
+    others: int = Field(default=0, ge=0, le=20, description="With lang: so many more passages, of any language.")
     provider: str | None = Field(default=None, description="Only passages about this provider.")
 
 
@@ -78,9 +79,13 @@ def make_tools(engine: Engine) -> list[BaseTool]:
     """The six tools over one engine."""
 
     def search_guides(
-        query: str, k: int = 5, lang: Lang | None = None, provider: str | None = None
+        query: str, k: int = 5, lang: Lang | None = None, provider: str | None = None, others: int = 0
     ) -> tuple[str, list[dict[str, Any]]]:
         hits = engine.passages.search(query, k=k, lang=lang, provider=provider)
+        if others:
+            had = {hit.passage_id for hit in hits}
+            more = engine.passages.search(query, k=others, provider=provider)
+            hits += [hit for hit in more if hit.passage_id not in had]
         return f"{len(hits)} passages." if hits else "No passage about this.", [
             hit.model_dump(mode="json") for hit in hits
         ]

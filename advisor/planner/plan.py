@@ -159,10 +159,7 @@ def search_calls(reading: Reading, k: int) -> list[Call]:
     query = (reading.search_query or reading.text).strip()[:1000]
     if not query:
         return []
-    return [
-        ("search_guides", {"query": query, "k": k, "lang": reading.answer_lang}),
-        ("search_guides", {"query": query, "k": 4}),
-    ]
+    return [("search_guides", {"query": query, "k": k, "lang": reading.answer_lang, "others": 4})]
 
 
 def named_hardware(reading: Reading) -> list[str]:
