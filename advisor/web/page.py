@@ -28,6 +28,8 @@ HERE = Path(__file__).parent
 TABS = ("ask", "offers", "diagnose", "guide", "about")
 MAX_SESSIONS = 300
 """Tabs whose conversation the server holds at once; the longest unused leave first (the browser keeps its own copy)."""
+PLACE_S = 5.0
+"""Seconds between two messages on one's place in the queue; else each turn that begins would tell everybody who waits."""
 MAX_QUEUE = 200
 """Turns waiting at once; more are told that the page is busy instead of waiting without end."""
 
@@ -74,7 +76,7 @@ def build_page(advisor: Any, settings: Any, turns: Turns | None = None) -> gr.Bl
         _connect_language(page, labels, lang, chat, brand, history, advisor, settings)
         look.click(None, None, None, js="() => window.advisorPage.toggleTheme()", **AT_ONCE)
     page.state_session_capacity = MAX_SESSIONS
-    page.queue(default_concurrency_limit=settings.workers, max_size=MAX_QUEUE)
+    page.queue(default_concurrency_limit=settings.workers, max_size=MAX_QUEUE, status_update_rate=PLACE_S)
     return page
 
 
