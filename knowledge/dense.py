@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -17,6 +19,20 @@ from knowledge.errors import StoreUnavailable
 
 _HNSW = {"hnsw": {"space": "cosine", "ef_construction": 200, "max_neighbors": 32, "ef_search": 200}}
 _BATCH = 500
+
+
+def import_chroma() -> Any:
+    """The module chromadb. Checks of URIs in JSON schemas are left out of its import: their grammar takes most of a second."""
+    hidden = "rfc3987_syntax"
+    held = sys.modules.get(hidden)
+    sys.modules[hidden] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("chromadb")
+    finally:
+        if held is not None:
+            sys.modules[hidden] = held
+        else:
+            del sys.modules[hidden]
 
 
 def collection_name(model: str) -> str:
@@ -45,7 +61,7 @@ class DenseIndex:
 
     def _open(self) -> Any:
         if self._client is None:
-            import chromadb
+            chromadb = import_chroma()
             from chromadb.config import Settings
 
             settings = Settings(anonymized_telemetry=False)
@@ -139,8 +155,7 @@ class DenseIndex:
     def nearest(self, vector: np.ndarray, k: int, where: dict[str, Any] | None = None) -> list[tuple[str, float]]:
         """The k nearest vectors' ids with their cosine similarity, best first. A server gets three seconds; see `Deadline`."""
         if self._deadline is not None:
-            import chromadb  # noqa: F401  (takes seconds on its own, which are not the server's)
-
+            import_chroma()  # takes seconds on its own, which are not the server's
             first = CONNECT_S if self._client is None else None
             return self._deadline.run(lambda: self._nearest(vector, k, where), first)
         return self._nearest(vector, k, where)
