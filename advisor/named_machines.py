@@ -55,6 +55,7 @@ def assess_as_sold(
     a_type = name is None or not only_a_gpu(gpu, name)
     if a_type and (rows := rows_of_types(store, gpu.split(FAMILY), limits)):
         return assess_type(facts, workload, rows, nodes=nodes, network=network)
+    said = name.variant if name is not None and name.variant.lower() in gpu.lower() else ""
     if nodes > 1 and name is not None and name.variant == "unknown":
         gpu, name = joined_board(facts, gpu, name)
     form = name.variant if name is not None else "unknown"
@@ -68,6 +69,8 @@ def assess_as_sold(
         found = judged(gpu=board, nvlink=nvlink, sold=sold)
     if name is None or found["have_gb"] is None:
         return found
+    if said and said not in name.gpu:  # a form that the person named is part of the machine's name
+        found["label"] = found["label"].replace(f"{name.gpu} ", f"{name.gpu} {said} ", 1)
     row, machines = cheapest(store, f"{name.gpu} {found['have_gb']:g}GB", name.variant, gpus, limits, nodes=nodes)
     if row is None or row.price_usd_hour is None:
         return found
@@ -97,14 +100,19 @@ def joined_board(facts: Facts, gpu: str, name: Any) -> tuple[str, Any]:
 
 
 def rows_of_types(store: OfferStore, types: Sequence[str], limits: Constraints) -> list[Offer]:
-    """The cheapest row of each instance type, the smallest machine first; on-demand unless spot is accepted."""
+    """The cheapest row of each instance type, the smallest machine first; on-demand unless spot is accepted.
+
+    A type that is sold without a known on-demand price keeps its facts and no price.
+    """
     rows = []
     for name in types:
-        offers = [o for o in store.by_instance_type(name) if o.price_usd_hour is not None]
-        offers = [o for o in offers if limits.spot or not o.spot]
+        known = store.by_instance_type(name)
+        offers = [o for o in known if o.price_usd_hour is not None and (limits.spot or not o.spot)]
         offers = [o for o in offers if not limits.countries or o.country in limits.countries] or offers
         if offers:
             rows.append(min(offers, key=lambda o: o.price_usd_hour or 0.0))
+        elif known:
+            rows.append(known[0].model_copy(update={"price_usd_hour": None, "spot": False}))
     return sorted(rows, key=lambda o: o.gpu_count)
 
 
@@ -129,7 +137,8 @@ def assess_type(
         label = each if n == 1 else f"{n} × {each}"
         named = {"gpu": row.gpu, "gpus": count * n, "nodes": n, "label": label, "type": row.instance_type}
         result = judge(facts, workload, row, spec, nodes=n, named=named, network=network)
-        result |= {"usd_hour": round((row.price_usd_hour or 0.0) * n, 4), "seller": row.provider}
+        price = None if row.price_usd_hour is None else round(row.price_usd_hour * n, 4)
+        result |= {"usd_hour": price, "seller": row.provider}
         result |= {"seller_type": row.instance_type, "serves": workload.kind in SERVING}
         if not found or result["fits"] or (row is full and n == 1):
             found = result
@@ -298,6 +307,7 @@ def machine_facts(offer: Offer, spec: Any, nodes: int) -> dict[str, Any]:
     return {
         "total_gb": memory * gpus if memory else None,
         "dense_tflops": peak * gpus if peak else None,
+        "bandwidth_gb_s": spec.memory_bandwidth_gb_s * gpus if spec.memory_bandwidth_gb_s else None,
         "nvlink": offer.nvlink,
         "nvlink_gb_s": offer.nvlink_gb_s_per_gpu or spec.nvlink_gb_s,
         "fabric": offer.internode_fabric,

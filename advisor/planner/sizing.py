@@ -12,6 +12,7 @@ from typing import Any
 
 from advisor.planner.reading import Reading
 from advisor.planner.reading.alternatives import WITHOUT
+from advisor.planner.reading.job import is_told
 from advisor.planner.reading.result import Alternative, GpuMention
 
 Call = tuple[str, dict[str, Any]]
@@ -40,6 +41,9 @@ def job_of(reading: Reading) -> dict[str, Any] | None:
     """The job as the tools take it; None where there is none to size."""
     if reading.workload is None or "list" in reading.acts:
         return None
+    sides = {side.kind for side in reading.alternatives}
+    if reading.intent == "explain" and sides & {"gpu", "layout"} and not is_told(reading.workload):
+        return None  # "how much faster does an H200 infer than an H100?" names no job of its own
     return reading.workload.model_dump(mode="json", exclude_defaults=True) | {"kind": reading.workload.kind}
 
 
@@ -61,9 +65,9 @@ def _machines(reading: Reading, for_a_job: bool) -> Iterator[dict[str, Any]]:
         *(_card(m, gpu, mentions) for m in (() if layouts and len(cards) == 1 else mentions) if (gpu := sized_gpu(m))),
     ):
         key = (machine["gpu"], machine["gpus"], machine["nodes"])
-        if key not in seen and len(seen) < MAX_SIZED and (for_a_job or not machine.get("grow")):
+        if key not in seen and len(seen) < MAX_SIZED:
             seen.add(key)
-            yield machine
+            yield machine if for_a_job else {name: value for name, value in machine.items() if name != "grow"}
 
 
 def _card(mention: GpuMention, gpu: str, beside: tuple[GpuMention, ...]) -> dict[str, Any]:

@@ -83,7 +83,8 @@ def read_alternatives(
     providers: list[ProviderMention],
 ) -> tuple[Alternative, ...]:
     """Two to four sides of one kind that the turn weighs, in the order of the text; empty where it weighs nothing."""
-    if pair := with_and_without(text, families):
+    one_machine = len({g.gpu for g in gpus if g.gpu}) <= 1  # "slower on L40S without NVLink than on H100" weighs cards
+    if one_machine and (pair := with_and_without(text, families)):
         return pair
     if sides := layouts(text):
         return tuple(sides)

@@ -23,7 +23,7 @@ _MACHINES_AFTER = re.compile(
     r"\s?(?:instances?|nodes?|vms?|machines?|インスタンス|ノード)?[をがのは]?\s?"
     r"(?:x\s?(?P<times>\d{1,3})(?![\d.]|\s?(?:gb|gpu|h100|a100))|(?P<counted>\d{1,3})\s?(?:台|ノード|nodes?|instances?|machines?|vms?)(?![a-z]))"
 )
-_MACHINES_BEFORE = re.compile(r"(?<![\d.$¥])(\d{1,3})\s?(?:x|台の|ノードの)?\s?$")
+_MACHINES_BEFORE = re.compile(r"(?<![\d.$¥])(\d{1,3})\s?(?:x|-?nodes?(?: of)?|台の|ノードの)?\s?$")
 _MOST_MENTIONS = 24
 _MOST_MACHINES = 500
 

@@ -22,6 +22,7 @@ _NO_TROUBLE = frozenset(
     {"rent_ask", "list", "sort_price", "price_query", "want_rent", "verify", "what_is", "difference", "summarize"}
 )
 """Who asks for a machine or whether something is true has no link that fails."""
+_ABOUT_PRICE = frozenset({"sort_price", "price_query", "list"})
 _TOOL_RELEVANCE = 0.4
 _SMALL_TALK = 60
 _WORD_OR_TWO = 6
@@ -48,6 +49,12 @@ class Signals:
     pasted: bool = False
     counted: bool = False
     """A number of GPUs or machines, or a card's memory, is demanded."""
+    sides: bool = False
+    """Machines, sellers or links are weighed against each other."""
+    has_model: bool = False
+    """The job's model or size stands in this turn."""
+    judged: bool = False
+    """A card is named whose fit is asked about."""
     networks_weighed: bool = False
     """The networks of two sellers are weighed against each other."""
     links_compared: bool = False
@@ -128,6 +135,20 @@ def guess(text: str, signals: Signals) -> Guess:
         acts -= {"does_it", "about_links"}
         totals["explain"] = 0.0
         totals["picks"] = max(totals["picks"], _LINK_QUESTION)
+    if signals.sides and "symptom" in acts and says("compared_pace", text):
+        acts = (acts - {"symptom"}) | {"choose"}
+        totals = {**totals, "picks": max(totals.values()), "troubleshoot": 0.0}
+    if (
+        signals.sides
+        and signals.judged
+        and not (signals.has_model or acts & _ABOUT_PRICE)
+        and says("compared_pace", text)
+    ):
+        acts = (acts - {"symptom", "choose", "rent_ask"}) | {"compare"}
+        totals = {"picks": 0.0, "explain": max(totals.values()) + _LINK_QUESTION, "troubleshoot": 0.0}
+    if signals.has_job and signals.judged and "does_it" in acts and not says("link_word", text):
+        acts = (acts - {"does_it", "about_links"}) | {"size_ask"}
+        totals = {"picks": max(totals.values()), "explain": 0.0, "troubleshoot": 0.0}
     if signals.networks_weighed and not acts & {"sort_price", "price_query", "list", "rent_ask", "unused_link"}:
         acts = (acts - {"symptom", "about_links"}) | {"networks"}
         totals = {"picks": 0.0, "explain": totals["picks"] + _LINK_QUESTION, "troubleshoot": 0.0}

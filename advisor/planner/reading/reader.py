@@ -50,6 +50,7 @@ from advisor.planner.reading.normalize import clip, normalize
 from advisor.planner.reading.phrases import hits, relaxed, says
 from advisor.planner.reading.places import place_fields, read_places
 from advisor.planner.reading.providers import (
+    ProviderMention,
     group_mentions,
     home_providers,
     inside_type,
@@ -122,6 +123,7 @@ def _read(
     families = read_families(norm, lexicon, providers)
     gpus = read_gpus(norm, lexicon, tuple((f.start, f.end) for f in families))
     gpus = same_elsewhere(norm, moved_to(norm, before, gpus))
+    gpus = _one_machine_of_sellers(gpus, providers)
     models = read_models(norm, lexicon)
     model = job_model(norm, models, before is not None)
     numbers = read_numbers(norm)
@@ -224,8 +226,11 @@ def _read(
         links_compared=len(set(fabrics)) > 1
         and model is None
         and not (gpus or known_types or providers or (counts and not weighed)),
+        sides=len(alternatives) > 1 and all(a.kind in ("gpu", "instance_type", "layout") for a in alternatives),
+        has_model=model is not None,
+        judged=any(g.role == "candidate" and g.gpu for g in gpus),
         networks_weighed=model is None
-        and not (known_types or families or any(g.count for g in gpus))
+        and not (known_types or families or (any(g.count for g in gpus) and len(set(fabrics) - {"nvlink"}) < 2))
         and networks_weighed(norm, alternatives, providers),
         memory=any("memory" in name for name in numbered),
         pasted=log is not None,
@@ -321,6 +326,15 @@ def _read(
         turn=turn,
     )
     return reading.model_copy(update={"questions_back": questions_back(reading)})
+
+
+def _one_machine_of_sellers(gpus: tuple[GpuMention, ...], providers: list[ProviderMention]) -> tuple[GpuMention, ...]:
+    """ "Lambda 8x H100 or RunPod 8x H100?" weighs sellers: the one machine that both are asked for is wanted."""
+    weighed = [g for g in gpus if g.role == "candidate" and g.gpu]
+    sizes = {(g.gpu, g.variant, g.memory_gb, g.count, g.nodes) for g in weighed}
+    if len(weighed) < 2 or len(sizes) > 1 or len({p.provider for p in providers}) < 2:
+        return gpus
+    return tuple(g.model_copy(update={"role": "wanted"}) if g in weighed else g for g in gpus)
 
 
 def _by_intent(gpus: tuple[GpuMention, ...], intent: str) -> tuple[GpuMention, ...]:

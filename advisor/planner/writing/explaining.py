@@ -86,6 +86,7 @@ def write(reading: Any, results: Any) -> Answer:
     parts += weighed + networks
     recommendation = results.recommendation
     job = machines.job_lines(recommendation, reading, lang) if recommendation is not None else []
+    job = [] if weighed else job
     about_the_last_answer = reading.turn > 1 and "follow_up" in reading.acts
     if recommendation is not None and "summarize" in reading.acts:
         parts += machines.summary_parts(recommendation, reading, lang)

@@ -32,6 +32,7 @@ def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     pairs = [(of_a[gpu], of_b[gpu]) for gpu in asked or common] or [(a["networks"][0], b["networks"][0])]
     lacking = [_lacks(gpu, side, lang) for gpu in sorted(named) for side in sides if not asked and _without(side, gpu)]
     verdict = [*_verdict(a["name"], b["name"], pairs, lang), *_no_rdma(a["name"], b["name"], pairs, lang)]
+    lacking += [_other_kind(side, reading, lang) for side in sides if _lacks_kind(side, reading)]
     parts = [(" " if lang == "en" else "").join([*lacking, *verdict]), _table(a["name"], b["name"], pairs, lang)]
     fabrics = list(dict.fromkeys(one["fabric"] for pair in pairs for one in pair))
     return [*parts, *figures(fabrics, lang)]
@@ -45,6 +46,18 @@ def _of(side: dict[str, Any], named: set[str]) -> dict[str, dict[str, Any]]:
 
 def _without(side: dict[str, Any], gpu: str) -> bool:
     return all(one["gpu"] != gpu for one in side["networks"])
+
+
+def _lacks_kind(side: dict[str, Any], reading: Any) -> bool:
+    """Whether the one network that the turn names is none of the seller's."""
+    named = [name for name in reading.mentions.fabrics if name in FABRIC_NAMES and name != "ethernet"]
+    return len(named) == 1 and all(one["fabric"] != named[0] for one in side["networks"])
+
+
+def _other_kind(side: dict[str, Any], reading: Any, lang: str) -> str:
+    named = next(name for name in reading.mentions.fabrics if name in FABRIC_NAMES and name != "ethernet")
+    own = FABRIC_NAMES.get(side["networks"][0]["fabric"], side["networks"][0]["fabric"])
+    return text("writing.networks.other_kind", lang, name=_seller(side["name"]), fabric=FABRIC_NAMES[named], own=own)
 
 
 def _lacks(gpu: str, side: dict[str, Any], lang: str) -> str:

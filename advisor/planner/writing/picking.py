@@ -115,7 +115,13 @@ def _fleet(reading: Any, rec: Any, lang: str) -> str:
 def by_the_hour(rec: Any, reading: Any, lang: str) -> list[str]:
     """Where the cheapest is asked for a training run of unknown length: that it is by the hour, and what is cheapest by the work."""
     w, first = rec.workload, next(iter(rec.picks), None)
-    if reading.constraints.sort != "price" or not is_training(w.kind) or w.tokens or w.images or first is None:
+    if (
+        reading.constraints.sort not in ("price", "cost")
+        or not is_training(w.kind)
+        or w.tokens
+        or w.images
+        or first is None
+    ):
         return []
     rated = [(price, p) for p in rec.picks if (price := price_of_tokens(p)) is not None]
     if not rated or rated[0][1] is not first:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from advisor.messages import text
-from advisor.planner.sizing import link_contrast
+from advisor.planner.reading.phrases import says
+from advisor.planner.sizing import job_of, link_contrast
 from advisor.planner.writing.figures import FABRIC_NAMES, network, number, nvlink, usd
 from advisor.reasoning.verdicts import HELPFUL_FROM
 from knowledge.offers import Offer
@@ -57,14 +58,17 @@ def _job(reading: Any, at: int, with_: dict[str, Any], without: dict[str, Any], 
     if not pace:
         return {"job": job, "factor": text("writing.contrast.only", lang), "rates": number(with_["tokens_per_s"])}
     ratio = with_["tokens_per_s"] / pace
-    factor = text("writing.contrast.same" if ratio < HELPFUL_FROM else "writing.contrast.times", lang, n=number(ratio))
+    same = ratio < HELPFUL_FROM
+    factor = text("writing.contrast.same", lang) if same else text("writing.contrast.times", lang, n=number(ratio))
     return {"job": job, "factor": factor, "rates": f"{number(with_['tokens_per_s'])} / {number(pace)}"}
 
 
 def machine_lines(reading: Any, assessments: Sequence[dict[str, Any]], lang: str) -> list[str]:
     """Which of the machines weighed, where no job is named: a verdict by compute, memory and nodes, then a line each."""
     rows = [row for row in assessments if row.get("dense_tflops") and row.get("total_gb")]
-    if reading.workload is not None or link_contrast(reading) is not None or len(rows) < 2:
+    if "difference" in reading.acts and not says("compared_pace", reading.text.lower()):
+        return []  # what differs is told by the guides and the facts of the cards
+    if job_of(reading) is not None or link_contrast(reading) is not None or len(rows) < 2:
         return []
     return [_verdict(rows, lang), "\n".join(f"- {_line(row, lang)}" for row in rows)]
 
@@ -80,6 +84,8 @@ def _verdict(rows: Sequence[dict[str, Any]], lang: str) -> str:
     values |= {"m": number(best["total_gb"]), "n": number(other["total_gb"])}
     if same and best["nodes"] < other["nodes"]:
         return text("writing.weigh.same", lang, **values)
+    if (pace := _bandwidth(rows, lang)) is not None:
+        return pace
     said = [text("writing.weigh.more", lang, **values)]
     if best["nodes"] == fewest < other["nodes"]:
         said.append(text("writing.weigh.nodes" + (".one" if best["nodes"] == 1 else ""), lang, **values))
@@ -91,6 +97,20 @@ def _verdict(rows: Sequence[dict[str, Any]], lang: str) -> str:
         key = "less" if share < 1 else "more"
         said.append(text(f"writing.weigh.price.{key}", lang, percent=f"{abs(1 - share):.0%}", **values))
     return (" " if lang == "en" else "").join(said)
+
+
+def _bandwidth(rows: Sequence[dict[str, Any]], lang: str) -> str | None:
+    """Of machines with the same compute and nodes: the one with the faster memory; None where they differ otherwise."""
+    rated = sorted((row for row in rows if row.get("bandwidth_gb_s")), key=lambda row: -row["bandwidth_gb_s"])
+    if len(rated) < 2 or rated[0]["nodes"] != rated[1]["nodes"]:
+        return None
+    a, b = rated[0], rated[1]
+    if abs(a["dense_tflops"] / b["dense_tflops"] - 1) > SAME or a["bandwidth_gb_s"] == b["bandwidth_gb_s"]:
+        return None
+    values = {"a": a["label"], "b": b["label"], "factor": number(a["bandwidth_gb_s"] / b["bandwidth_gb_s"])}
+    values |= {"x": number(a["bandwidth_gb_s"] / 1000), "y": number(b["bandwidth_gb_s"] / 1000)}
+    values |= {"m": number(a["total_gb"]), "n": number(b["total_gb"])}
+    return text("writing.weigh.bandwidth", lang, **values)
 
 
 def _line(row: dict[str, Any], lang: str) -> str:

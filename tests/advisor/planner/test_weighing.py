@@ -69,7 +69,7 @@ def test_the_contrast_is_the_first_sentence(advisor, question, holds):
 
 
 WEIGHED = [
-    ("3 nodes of 4x A100 PCIe or one 8x H100 SXM?", r"8× H100 80 GB rather than 3 × \(4× A100 80 GB\)"),
+    ("3 nodes of 4x A100 PCIe or one 8x H100 SXM?", r"8× H100 SXM 80 GB rather than 3 × \(4× A100 PCIe 80 GB\)"),
     ("2 nodes of 4 H200 or 1 node of 8 H200?", r"8× H200 141 GB rather than 2 × \(4× H200 141 GB\).*RDMA"),
     ("H100 8枚1ノードとH100 4枚2ノード、どっちがいい？", r"2 × \(4× H100 80 GB\)より8× H100 80 GB"),
     ("A100 PCIe 4枚のノード2台とH200 4枚1台、13Bのフル学習ならどっち？", r"H200"),
@@ -142,3 +142,29 @@ def test_an_instance_type_is_judged_on_its_own_row(advisor):
     job = Workload(kind="full_ft", params_b=70.0)
     several = assess_as_sold(engine.offers, engine.facts, job, "p5.48xlarge", 1, 1, "unknown", Constraints(), "en")
     assert several["nodes"] > 1 and several["fits"] and several["label"].startswith(f"{several['nodes']} × p5.48xlarge")
+
+
+PACES = [
+    ("Is H200 faster than H100 for inference?", r"H200.* up to 1\.4\d* times as fast as .*H100"),
+    ("H100とH200、学習の速さは何倍違う？", r"H200.*H100.*学習の速さは同じ"),
+    ("Does H100 SXM beat A100 SXM?", r"H100 SXM 80 GB rather than 1× A100 SXM"),
+]
+
+
+@pytest.mark.parametrize(("question", "holds"), PACES)
+def test_two_cards_without_a_job_are_compared_by_what_they_are(advisor, question, holds):
+    answer = advisor.ask(question)
+    assert answer.intent == "explain" and re.search(holds, answer.text.splitlines()[0])
+
+
+def test_a_type_without_a_known_price_keeps_its_facts(advisor):
+    engine = advisor.engine
+    unpriced = next(
+        o
+        for o in engine.offers.all()
+        if all(row.price_usd_hour is None for row in engine.offers.by_instance_type(o.instance_type))
+        and o.gpu == "H100"
+    )
+    job = Workload(kind="full_ft", params_b=7.0)
+    row = assess_as_sold(engine.offers, engine.facts, job, unpriced.instance_type, 1, 1, "unknown", Constraints(), "en")
+    assert row["usd_hour"] is None and row["dense_tflops"] and row["type"] == unpriced.instance_type

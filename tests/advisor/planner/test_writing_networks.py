@@ -29,6 +29,10 @@ def test_a_seller_without_a_known_network_is_said_to_have_none_known(advisor):
     assert "cannot be compared" in advisor.ask("Vast.ai vs OCI: whose network is faster?").text
 
 
+def test_a_kind_of_network_that_one_of_them_does_not_sell_is_corrected(advisor):
+    assert "AWS has no InfiniBand" in advisor.ask("Is Azure or AWS better for InfiniBand?").text.splitlines()[0]
+
+
 def test_a_card_that_one_of_them_does_not_sell_is_named(advisor):
     assert "no node of eight A100" in advisor.ask("CoreWeave's InfiniBand vs AWS EFA on A100, which?").text
 
