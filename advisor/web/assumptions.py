@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from advisor.answer import Answer, Constraints, Precision, Workload, WorkloadKind
 from advisor.errors import BadRequest
 from advisor.web.numbers import amount_text, parse_amount
-from advisor.web.words import known, word
+from advisor.web.words import FieldRefused, Refused, known, word
 
 Kind = Literal["choice", "number", "text", "list", "three"]
 TOKENS_UNIT = 1e9
@@ -103,7 +103,10 @@ def _parse(field: Field, raw: Any) -> Any:
     if field.kind == "list":
         return tuple(part.strip() for part in re.split(r"[,、，\n]", str(raw or "")) if part.strip())
     if field.kind == "number":
-        amount = parse_amount(raw)
+        try:
+            amount = parse_amount(raw)
+        except BadRequest:
+            raise FieldRefused("field.no_amount", f"field.{field.name}", raw) from None
         if amount is None:
             return None
         return round(amount * field.unit) if field.whole else amount * field.unit
@@ -138,7 +141,7 @@ def edited(answer: Answer, changes: Sequence[tuple[Field, Any, Any]]) -> tuple[W
     field becomes unknown. Raises BadRequest where a value is not possible.
     """
     if answer.workload is None:
-        raise BadRequest("There is no job to change yet; ask about one first.")
+        raise Refused("error.no_job")
     job: dict[str, Any] = answer.workload.model_dump()
     limits: dict[str, Any] = answer.constraints.model_dump()
     names = {field.name for field, _, _ in changes}
@@ -163,7 +166,7 @@ def edited(answer: Answer, changes: Sequence[tuple[Field, Any, Any]]) -> tuple[W
         return Workload.model_validate(job), Constraints.model_validate(limits)
     except ValidationError as error:
         first = error.errors()[0]
-        raise BadRequest(f"{'.'.join(map(str, first['loc']))}: {first['msg']} ({first['input']!r}).") from None
+        raise FieldRefused("field.impossible", f"field.{first['loc'][0]}", first["input"]) from None
 
 
 def shown_value(field: Field, value: Any, lang: str) -> str:

@@ -15,7 +15,7 @@ from advisor.web.feedback import MAX_COMMENT, save_feedback
 from advisor.web.panel import PARTS, Panel, build_panel, panel_updates
 from advisor.web.session import MAX_TURNS, Held, Session, held_or_mine, pack, restored, saved, saved_turn, unpack
 from advisor.web.turns import State, Turns
-from advisor.web.words import Labels, word
+from advisor.web.words import Labels, in_words, word
 
 EXAMPLES = ("example.full_ft", "example.pretrain", "example.inference", "example.topology")
 TURN = "turn"
@@ -49,6 +49,11 @@ def address_of(request: gr.Request | None) -> str:
 def example_prompts(lang: str) -> list[dict[str, str]]:
     """The example questions of the empty chat."""
     return [{"text": word(key, lang), "display_text": word(key, lang)} for key in EXAMPLES]
+
+
+def _warn(text: str, lang: str) -> None:
+    """Tell the visitor that something did not work."""
+    gr.Warning(render.render("plain", lang, text=text), title=word("error", lang))
 
 
 class ChatEvents:
@@ -141,7 +146,7 @@ class ChatEvents:
         try:
             workload, constraints = assumptions.edited(answer, changes)
         except AdvisorError as error:
-            gr.Warning(render.render("plain", lang, text=str(error)))
+            _warn(in_words(error, lang), lang)
             yield [gr.skip()] * 4 + self._no_panel()
             return
         line = assumptions.change_line(changes, lang)
@@ -185,7 +190,7 @@ class ChatEvents:
             self.turns.stop(session)
             found = restored(str(wanted.get("session", "")))
             if found is None:
-                gr.Warning(word("restore.failed", lang))
+                _warn(word("restore.failed", lang), lang)
             session = found or session
         elif action == "show" and isinstance(wanted.get("turn"), int) and 0 <= wanted["turn"] < len(session.turns):
             session = session.model_copy(update={"shown": wanted["turn"]})
@@ -212,7 +217,7 @@ class ChatEvents:
         try:
             save_feedback(self.settings.home, session.turns[at], liked, database_url=self._database())
         except AdvisorError as error:
-            gr.Warning(render.render("plain", lang, text=str(error)))
+            _warn(in_words(error, lang), lang)
         return gr.update(visible=True), at, gr.update(value="")
 
     def _database(self) -> str | None:
@@ -225,9 +230,9 @@ class ChatEvents:
         if text.strip() and 0 <= at < len(session.turns):
             try:
                 save_feedback(self.settings.home, session.turns[at], None, text, self._database())
-                gr.Info(word("feedback.thanks", lang))
+                gr.Info(word("feedback.thanks", lang), title=word("said.thanks", lang))
             except AdvisorError as error:
-                gr.Warning(render.render("plain", lang, text=str(error)))
+                _warn(in_words(error, lang), lang)
         return gr.update(visible=False)
 
     def export(self, held: Held | None, lang: str, mine: str) -> str:

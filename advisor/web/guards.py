@@ -7,19 +7,19 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from advisor.errors import BadRequest
+from advisor.web.words import Refused
 
 MAX_ADDRESSES = 10_000
 """Addresses remembered at once; the oldest are forgotten first, so that memory stays bounded."""
 
 
-class TooManyRequests(BadRequest):
+class TooManyRequests(Refused):
     """An address asked more often than `ADVISOR_RATE_LIMIT_PER_MINUTE`."""
 
     code = "rate_limited"
 
     def __init__(self, limit: int, wait_s: float):
-        super().__init__(f"More than {limit} questions a minute from your address; try again in {wait_s:.0f} s.")
+        super().__init__("error.rate", limit=limit, wait=f"{wait_s:.0f}")
         self.limit, self.wait_s = limit, wait_s
 
 
@@ -47,10 +47,10 @@ class RateLimit:
 
 
 def check_question(question: str, limit: int) -> str:
-    """The question without surrounding white space. Raises BadRequest where it is empty or longer than `limit`."""
+    """The question without surrounding white space. Raises Refused where it is empty or longer than `limit`."""
     question = question.strip()
     if not question:
-        raise BadRequest("The question is empty; write what you want to run.")
+        raise Refused("error.empty")
     if len(question) > limit:
-        raise BadRequest(f"The question has {len(question):,} characters; at most {limit:,} are read. Shorten it.")
+        raise Refused("error.long", chars=f"{len(question):,}", limit=f"{limit:,}")
     return question

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from datetime import date
 
-from advisor.errors import BadRequest
+from advisor.web.words import Refused
 
 DASH = "–"
 
@@ -71,20 +71,20 @@ _STEPS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 def parse_amount(raw: object) -> float | None:
     """An amount typed by a person: `3,000`, `１２`, `$2.5`, `1.5k`; None where the field is empty.
 
-    Raises BadRequest where it is no amount of zero or more.
+    Raises Refused where it is no amount of zero or more.
     """
     if raw is None or isinstance(raw, bool):
         return None
     if isinstance(raw, int | float):
         if math.isfinite(raw) and raw >= 0:
             return float(raw)
-        raise BadRequest(f"{raw} is no amount; give a number of zero or more.")
+        raise Refused("error.no_amount", value=str(raw))
     text = unicodedata.normalize("NFKC", str(raw)).strip()
     if not text:
         return None
     found = _AMOUNT.fullmatch(text)
     if not found:
-        raise BadRequest(f"{text[:40]!r} is no amount; give a number of zero or more.")
+        raise Refused("error.no_amount", value=text[:40])
     return float(found.group(1).replace(",", "")) * _STEPS[found.group(2).lower()]
 
 

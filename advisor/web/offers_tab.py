@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from advisor.errors import BadRequest
 from advisor.web import exports, render
 from advisor.web.numbers import parse_amount
-from advisor.web.words import Labels, known, word
+from advisor.web.words import FieldRefused, Labels, word
 from knowledge.offers import OfferFilter
 from knowledge.places import country_name
 
@@ -28,14 +28,6 @@ SUGGESTED = {
 }
 """Filter field → offer column whose values the form suggests."""
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-
-
-class NoAmount(ValueError):
-    """A field of the form that asks for a number holds something else."""
-
-    def __init__(self, name: str, value: str):
-        super().__init__(f"{name}: {value[:40]!r} is no amount")
-        self.name, self.value = name, value
 
 
 def form_fields() -> list[str]:
@@ -57,7 +49,7 @@ def shape(name: str) -> str:
 
 
 def filter_of(values: dict[str, Any]) -> OfferFilter:
-    """The filter that the form's values mean. Raises NoAmount or pydantic's ValidationError where a value is not possible."""
+    """The filter that the form's values mean. Raises FieldRefused where a value is not possible."""
     wanted: dict[str, Any] = {"limit": SHOWN}
     for name, value in values.items():
         kind = shape(name)
@@ -69,10 +61,14 @@ def filter_of(values: dict[str, Any]) -> OfferFilter:
             try:
                 wanted[name] = parse_amount(value)
             except BadRequest:
-                raise NoAmount(name, str(value)) from None
+                raise FieldRefused("field.no_amount", f"filter.{name}", value) from None
         elif value is not None:
             wanted[name] = value
-    return OfferFilter(**wanted)
+    try:
+        return OfferFilter(**wanted)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise FieldRefused("field.impossible", f"filter.{first['loc'][0]}", first["input"]) from None
 
 
 def suggestions(offers: Any) -> dict[str, list[str]]:
@@ -87,18 +83,10 @@ def search_html(advisor: Any, values: dict[str, Any], lang: str) -> str:
     """The rows that match the form as HTML; a line that says what is wrong where a value is not possible."""
     try:
         wanted = filter_of(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        return _problem("offers.impossible", str(first["loc"][0]), str(first["input"]), lang)
-    except NoAmount as error:
-        return _problem("offers.no_amount", error.name, error.value, lang)
+    except FieldRefused as error:
+        return render.render("notice", lang, text=error.in_words(lang))
     page = advisor.offers.search(wanted)
     return render.offers_html(page, lang, {"offers.csv": exports.offers_csv(list(page.offers))})
-
-
-def _problem(key: str, name: str, value: str, lang: str) -> str:
-    text = word(key, lang, field=known(f"filter.{name}", lang, name), value=value[:40])
-    return render.render("notice", lang, text=text)
 
 
 def labelled(name: str, values: list[str], lang: str) -> list[tuple[str, str]]:

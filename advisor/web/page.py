@@ -30,6 +30,8 @@ MAX_SESSIONS = 300
 """Tabs whose conversation the server holds at once; the longest unused leave first (the browser keeps its own copy)."""
 PLACE_S = 5.0
 """Seconds between two messages on one's place in the queue; else each turn that begins would tell everybody who waits."""
+UPLOAD_S = 3600
+"""Seconds that an uploaded file stays on the server."""
 MAX_QUEUE = 200
 """Turns waiting at once; more are told that the page is busy instead of waiting without end."""
 
@@ -41,7 +43,9 @@ def build_page(advisor: Any, settings: Any, turns: Turns | None = None) -> gr.Bl
     """
     turns = turns or Turns(advisor, settings, Metrics())
     labels = Labels(gr.I18n(**translations()))
-    with PageBlocks(title="Interconnect Advisor", analytics_enabled=False, fill_width=True) as page:
+    with PageBlocks(
+        title="Interconnect Advisor", analytics_enabled=False, fill_width=True, delete_cache=(UPLOAD_S, UPLOAD_S)
+    ) as page:
         add_api(Operations(turns, settings), settings)  # first, so that the endpoints have the plain names
         with gr.Row(elem_id="top"):
             brand = gr.HTML(render("brand", "en"), elem_id="brand")

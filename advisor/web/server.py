@@ -101,8 +101,8 @@ def create_app(advisor: Any, settings: Settings, mcp: bool = False) -> FastAPI:
     )
     adopt(app, page)
     gradio_start.complete_models()
-    # A form with several files is larger than each of them.
-    uploads = {"/gradio_api/upload": MAX_FILES * UPLOAD_MB * 1_000_000}
+    # A form with several files is larger than each of them, and than all of them by what stands between.
+    uploads = {"/gradio_api/upload": (MAX_FILES * UPLOAD_MB + 1) * 2**20}
     app.add_middleware(SafeHeaders, max_body=max(8_000_000, 8 * settings.max_input_chars), larger=uploads)
     return app
 

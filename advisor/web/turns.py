@@ -15,7 +15,7 @@ from advisor.web.guards import RateLimit, check_question
 from advisor.web.metrics import Metrics
 from advisor.web.pacing import UPDATE_S, Paced
 from advisor.web.session import Session, Turn
-from advisor.web.words import word
+from advisor.web.words import in_words, word
 
 log = logging.getLogger("advisor.web")
 
@@ -83,7 +83,7 @@ class Turns:
             if turn.answer is None:
                 turn = turn.model_copy(update={"stopped": True, "partial": state.text or ""})
         except AdvisorError as error:
-            turn = turn.model_copy(update={"error": str(error)})
+            turn = turn.model_copy(update={"error": in_words(error, lang)})
             self.metrics.errors.labels(error.code).inc()
         except Exception as error:  # a visitor's turn must end with words, whatever broke; the log has the traceback
             log.exception("a turn failed")

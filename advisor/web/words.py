@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from advisor.answer import Lang
+from advisor.errors import AdvisorError, BadRequest
 from advisor.messages import catalogue, text
 
 if TYPE_CHECKING:
@@ -87,3 +88,33 @@ class Labels:
             {prop: word(key, lang) for prop, key in props.items()} for _, props in self._props
         ]
         return [gr.update(**words) for words in said]
+
+
+class Refused(BadRequest):
+    """A refusal that the page says in the visitor's language; its own text is the English one."""
+
+    def __init__(self, key: str, **fields: Any):
+        super().__init__(word(key, "en", **fields))
+        self.key, self.fields = key, fields
+
+    def in_words(self, lang: str) -> str:
+        """The refusal in `lang`."""
+        return word(self.key, lang, **self.fields)
+
+
+class FieldRefused(Refused):
+    """A control holds what it cannot mean. `label` is the key of the control's own name."""
+
+    def __init__(self, key: str, label: str, value: Any):
+        self.label = label
+        super().__init__(key, field=known(label, "en", label.partition(".")[2]), value=str(value)[:40])
+
+    def in_words(self, lang: str) -> str:
+        """The refusal in `lang`, with the control's name as the page shows it."""
+        fallback = self.label.partition(".")[2]
+        return word(self.key, lang, field=known(self.label, lang, fallback), value=self.fields["value"])
+
+
+def in_words(error: AdvisorError, lang: str) -> str:
+    """What an error says to a visitor; in English where it has no words of its own for the page."""
+    return error.in_words(lang) if isinstance(error, Refused) else str(error)

@@ -10,7 +10,7 @@ from advisor.web import words
 from advisor.web.assumptions import FIELDS, shown_value
 from advisor.web.guide import AREAS
 from advisor.web.offers_tab import form_fields
-from advisor.web.words import Labels, page_lang
+from advisor.web.words import Labels, page_lang, word
 
 WEB = Path(words.__file__).parent
 
@@ -87,3 +87,20 @@ def test_no_markup_or_script_stands_in_python_strings():
     for path in WEB.glob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"</(?:div|p|span|table|script|ul)>", text), path.name
+
+
+def test_refusals_speak_the_visitors_language():
+    from advisor.errors import Unavailable
+    from advisor.web.assumptions import FIELDS, _parse
+    from advisor.web.guards import TooManyRequests, check_question
+    from advisor.web.words import FieldRefused, Refused, in_words
+
+    number = next(field for field in FIELDS if field.kind == "number")
+    with pytest.raises(FieldRefused) as refused:
+        _parse(number, "many")
+    assert word(f"field.{number.name}", "ja") in in_words(refused.value, "ja") and "many" in str(refused.value)
+    with pytest.raises(Refused) as long:
+        check_question("x" * 11, 10)
+    assert "11 文字" in in_words(long.value, "ja") and "11 characters" in in_words(long.value, "en")
+    assert "60 件" in in_words(TooManyRequests(60, 3.2), "ja") and "3 s" in str(TooManyRequests(60, 3.2))
+    assert in_words(Unavailable("The store is away."), "ja") == "The store is away."
