@@ -14,7 +14,7 @@ from advisor.messages import text
 from advisor.planner.reading.result import Premise
 from advisor.planner.sizing import link_contrast
 from advisor.planner.writing.figures import FABRIC_NAMES, network, nvlink
-from advisor.planner.writing.networks import figures
+from advisor.planner.writing.networks import figures, seller_name
 from advisor.planner.writing.topics import claims, topics_of
 
 SIZE_TOLERANCE = 0.08
@@ -53,7 +53,7 @@ def _gpu_line(row: dict[str, Any], lang: str) -> str:
 
 
 def _provider_line(row: dict[str, Any], lang: str) -> str:
-    return text("writing.links.named.provider", lang, name=_seller(row["name"]), network=_fabrics(row, lang))
+    return text("writing.links.named.provider", lang, name=seller_name(row["name"]), network=_fabrics(row, lang))
 
 
 def _fabrics(row: dict[str, Any], lang: str) -> str:
@@ -297,16 +297,9 @@ def _provider_fact(premise: Any, row: dict[str, Any], lang: str) -> tuple[str, s
     fabrics = set(row["fabrics"])
     if premise.object != "infiniband":
         return None
-    words = {"name": _seller(row["name"]), "network": _fabrics(row, lang)}
+    words = {"name": seller_name(row["name"]), "network": _fabrics(row, lang)}
     if "infiniband" in fabrics:
         return "depends", text("writing.premise.some_infiniband", lang, **words)
     if not fabrics & {"efa", "roce", "tcpx", "tcpxo"}:
         return None
     return "no", text("writing.premise.provider_no_infiniband", lang, **words)
-
-
-def _seller(name: str) -> str:
-    from knowledge.providers import provider_table
-
-    seller = provider_table().get(name)
-    return seller.name if seller else name

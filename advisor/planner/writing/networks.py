@@ -24,7 +24,7 @@ def network_lines(reading: Any, rows: tuple[Any, ...], lang: str) -> list[str]:
     a, b = sides
     bare = [side for side in sides if not side["networks"]]
     if bare:
-        return [text("writing.networks.unknown", lang, name=_seller(bare[0]["name"]))]
+        return [text("writing.networks.unknown", lang, name=seller_name(bare[0]["name"]))]
     named = {mention.gpu for mention in reading.mentions.gpus if mention.gpu}
     of_a, of_b = (_of(side, set(reading.mentions.fabrics)) for side in sides)
     common = [gpu for gpu in of_a if gpu in of_b]
@@ -57,18 +57,20 @@ def _lacks_kind(side: dict[str, Any], reading: Any) -> bool:
 def _other_kind(side: dict[str, Any], reading: Any, lang: str) -> str:
     named = next(name for name in reading.mentions.fabrics if name in FABRIC_NAMES and name != "ethernet")
     own = FABRIC_NAMES.get(side["networks"][0]["fabric"], side["networks"][0]["fabric"])
-    return text("writing.networks.other_kind", lang, name=_seller(side["name"]), fabric=FABRIC_NAMES[named], own=own)
+    return text(
+        "writing.networks.other_kind", lang, name=seller_name(side["name"]), fabric=FABRIC_NAMES[named], own=own
+    )
 
 
 def _lacks(gpu: str, side: dict[str, Any], lang: str) -> str:
-    return text("writing.networks.lacks", lang, name=_seller(side["name"]), gpu=gpu)
+    return text("writing.networks.lacks", lang, name=seller_name(side["name"]), gpu=gpu)
 
 
 def _verdict(a: str, b: str, pairs: list[tuple[dict[str, Any], dict[str, Any]]], lang: str) -> list[str]:
     """Level, or the one with the higher effective rate, on most of the nodes that both sell; then the nodes where it differs."""
     rated = [(x, y, effective(x) / effective(y)) for x, y in pairs if effective(x) and effective(y)]
     if not rated:
-        return [text("writing.networks.rates", lang, a=_seller(a), b=_seller(b))]
+        return [text("writing.networks.rates", lang, a=seller_name(a), b=seller_name(b))]
     level = [one for one in rated if 1 / (1 + LEVEL) <= one[2] <= 1 + LEVEL]
     ahead = [one for one in rated if one[2] > 1 + LEVEL]
     behind = [one for one in rated if one[2] < 1 / (1 + LEVEL)]
@@ -98,7 +100,7 @@ def _no_rdma(a: str, b: str, pairs: list[tuple[dict[str, Any], dict[str, Any]]],
         lacking = [pair[side] for pair in pairs if pair[side]["rdma"] == "no"]
         for fabric in dict.fromkeys(one["fabric"] for one in lacking):
             gpus = _list([one["gpu"] for one in lacking if one["fabric"] == fabric], lang)
-            values = {"name": _seller(name), "network": FABRIC_NAMES.get(fabric, fabric), "gpus": gpus}
+            values = {"name": seller_name(name), "network": FABRIC_NAMES.get(fabric, fabric), "gpus": gpus}
             said.append(text("writing.networks.no_rdma", lang, **values))
     return said
 
@@ -119,8 +121,8 @@ def effective(network: dict[str, Any]) -> float:
 
 def _values(a: str, b: str, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     return {
-        "a": _seller(a),
-        "b": _seller(b),
+        "a": seller_name(a),
+        "b": seller_name(b),
         "fa": FABRIC_NAMES.get(x["fabric"], x["fabric"]),
         "fb": FABRIC_NAMES.get(y["fabric"], y["fabric"]),
         "x": f"{x['gbit_s']:,.0f}",
@@ -130,7 +132,7 @@ def _values(a: str, b: str, x: dict[str, Any], y: dict[str, Any]) -> dict[str, A
 
 
 def _table(a: str, b: str, pairs: list[tuple[dict[str, Any], dict[str, Any]]], lang: str) -> str:
-    head = f"| {text('writing.networks.node', lang)} | {_seller(a)} | {_seller(b)} |\n| --- | --- | --- |"
+    head = f"| {text('writing.networks.node', lang)} | {seller_name(a)} | {seller_name(b)} |\n| --- | --- | --- |"
     lines = [f"| {_node(x, y)} | {_cell(x, lang)} | {_cell(y, lang)} |" for x, y in pairs[:SHOWN]]
     return "\n".join([head, *lines])
 
@@ -166,6 +168,7 @@ def figures(names: list[str], lang: str) -> list[str]:
     return [text("writing.fabric.weighed", lang, items=text("writing.join", lang).join(items))]
 
 
-def _seller(name: str) -> str:
+def seller_name(name: str) -> str:
+    """The seller's own name, where the table has it."""
     seller = provider_table().get(name)
     return seller.name if seller else name

@@ -86,6 +86,8 @@ def _verdict(rows: Sequence[dict[str, Any]], lang: str) -> str:
         return text("writing.weigh.same", lang, **values)
     if (pace := _bandwidth(rows, lang)) is not None:
         return pace
+    if same and best["nodes"] == other["nodes"]:
+        return text("writing.weigh.level", lang, **values)
     said = [text("writing.weigh.more", lang, **values)]
     if best["nodes"] == fewest < other["nodes"]:
         said.append(text("writing.weigh.nodes" + (".one" if best["nodes"] == 1 else ""), lang, **values))

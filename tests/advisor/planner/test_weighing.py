@@ -145,6 +145,7 @@ def test_an_instance_type_is_judged_on_its_own_row(advisor):
 
 
 PACES = [
+    ("p5en vs p5e: what differs in the network?", r"p5\w+\.48xlarge .* compute and hold the same"),
     ("Is H200 faster than H100 for inference?", r"H200.* up to 1\.4\d* times as fast as .*H100"),
     ("H100とH200、学習の速さは何倍違う？", r"H200.*H100.*学習の速さは同じ"),
     ("Does H100 SXM beat A100 SXM?", r"H100 SXM 80 GB rather than 1× A100 SXM"),
