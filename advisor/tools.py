@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, ConfigDict, Field
@@ -152,6 +152,8 @@ def make_tools(engine: Engine) -> list[BaseTool]:
         ), dumped
 
     def tool(function: Any, schema: type[BaseModel], description: str) -> BaseTool:
+        # LangChain evaluates the annotations of a tool at every call; these are no text to be evaluated any more.
+        function.__annotations__ = get_type_hints(function)
         return StructuredTool.from_function(
             function,
             name=function.__name__,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
@@ -75,7 +76,11 @@ def find_disagreements(hits: Sequence[Hit], limit: int = 5) -> list[Disagreement
     them; names in the document's title count as part of each. Values are compared with b and B apart, and tera with giga. It is a pointer for the reader, not a proof.
     """
     found: list[tuple[float, Disagreement]] = []
-    statements = [(*one, _names(one[1])) for hit in hits for one in _statements(hit)]
+    statements = [
+        (*one, _names(one[1]))
+        for hit in hits
+        for one in _statements(hit.passage_id, hit.source, hit.title, hit.section, hit.text, hit.as_of)
+    ]
     for place, (first, words, values, names) in enumerate(statements):
         for second, other_words, other_values, other_names in statements[place + 1 :]:
             if names != other_names or first.source == second.source:
@@ -95,21 +100,27 @@ def find_disagreements(hits: Sequence[Hit], limit: int = 5) -> list[Disagreement
     return [disagreement for _, disagreement in found[:limit]]
 
 
-def _statements(hit: Hit) -> Iterable[tuple[Statement, frozenset[str], dict[str, dict[float, str]]]]:
-    title = frozenset(tokens(f"{hit.title} {hit.section}", stop=True))
-    for raw in _SENTENCE.split(hit.text):
+@lru_cache(maxsize=512)
+def _statements(
+    passage_id: str, source: str, title: str, section: str, text: str, as_of: str | None
+) -> tuple[tuple[Statement, frozenset[str], dict[str, dict[float, str]]], ...]:
+    """The sentences of a passage that give a quantity, each with its words and its values by unit."""
+    heading = frozenset(tokens(f"{title} {section}", stop=True))
+    names = frozenset(token for token in heading if re.search(r"\d", token))
+    found = []
+    for raw in _SENTENCE.split(text):
         sentence = raw.strip().lstrip("-*+ ").strip()
         values = _values(sentence)
         if not values or len(sentence) > 500:
             continue
         bare = _QUANTITY.sub(" ", sentence)
         own = frozenset(token for token in tokens(bare, stop=True) if not token.isdigit())
-        names = frozenset(token for token in title if re.search(r"\d", token))
         if len(own) >= 2:
             statement = Statement(
-                value="", quote=sentence, passage_id=hit.passage_id, source=hit.source, title=hit.title, as_of=hit.as_of
+                value="", quote=sentence, passage_id=passage_id, source=source, title=title, as_of=as_of
             )
-            yield statement, own | names, values
+            found.append((statement, own | names, values))
+    return tuple(found)
 
 
 def _values(sentence: str) -> dict[str, dict[float, str]]:

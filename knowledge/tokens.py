@@ -175,8 +175,19 @@ def tokens(text: str, *, stop: bool = False) -> list[str]:
     >>> tokens("p5.48xlarge")
     ['p5.48xlarge', 'p5', '48xlarge']
     """
-    found = [span.token for span in spans(normalize(text))]
-    return [token for token in found if token not in STOP_STEMS] if stop else found
+    found = _of_short(text) if len(text) <= SHORT_CHARS else _of(text)
+    return [token for token in found if not (stop and token in STOP_STEMS)]
+
+
+SHORT_CHARS = 600
+"""Texts up to this length (sentences, titles, paragraphs of guides) come again and again; their tokens are remembered."""
+
+
+def _of(text: str) -> tuple[str, ...]:
+    return tuple(span.token for span in spans(normalize(text)))
+
+
+_of_short = lru_cache(maxsize=4096)(_of)
 
 
 STOP_STEMS = STOP_EN | {stem(word) for word in STOP_EN}
