@@ -266,6 +266,27 @@ def make_checkpointer(settings: Settings) -> Any:
     return saver
 
 
+class _Here:
+    """Runs what it is given in the thread that gives it, in the manner of an executor."""
+
+    def __enter__(self) -> _Here:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def map(self, function: Any, *arguments: Any) -> Iterator[Any]:
+        """As `Executor.map`."""
+        return map(function, *arguments)
+
+
+def _run_tools_where_they_are() -> None:
+    """Let LangGraph start no second thread for a tool call: an agent's calls are a task each, with a thread of its own."""
+    from langgraph.prebuilt import tool_node
+
+    tool_node.get_executor_for_config = lambda config: _Here()  # type: ignore[assignment, return-value]
+
+
 def build_advisor(settings: Settings) -> Advisor:
     """The whole advisor: stores, tools, guards, model, checkpointer."""
     from langchain.agents import create_agent
@@ -276,6 +297,7 @@ def build_advisor(settings: Settings) -> Advisor:
     from advisor.prompts import system_prompt
     from advisor.tools import make_tools
 
+    _run_tools_where_they_are()
     engine = Engine(settings)
     checkpointer = make_checkpointer(settings)
     tools = make_tools(engine)

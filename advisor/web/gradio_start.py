@@ -11,6 +11,7 @@ import inspect
 import os
 import ssl
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -71,6 +72,8 @@ def quick_import() -> Iterator[None]:
     """
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    # FastAPI builds its own validators with this warning off; put off, they are built where it is on.
+    warnings.filterwarnings("ignore", message="The 'alias' attribute with value 'body' was provided")
     stand_ins: dict[str, Any] = {name: None for name in HIDDEN if name not in sys.modules}
     for name, taken in PUT_OFF.items():
         if name not in sys.modules:

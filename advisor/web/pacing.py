@@ -10,6 +10,8 @@ from typing import Generic, TypeVar
 
 UPDATE_S = 0.2
 """Seconds between two updates of the page: at most five a second."""
+FIRST_S = 0.25
+"""Seconds after which a turn that is not over shows itself for the first time; most answers are there by then."""
 
 T = TypeVar("T")
 
@@ -20,11 +22,12 @@ class _End:
 
 
 class Paced(Generic[T]):
-    """Groups what an iterator yields into lists, at most one list each `UPDATE_S`, as soon as there is something new.
+    """Groups what an iterator yields into lists, at most one list each `interval_s`, as soon as there is something new.
 
-    A source that ends within the first `interval_s` gives one list. The iterator runs in a thread of its own, so that a slow step never holds back what is already known. `stopped` is
-    asked between groups; once true, iteration ends and the source is closed at its next event. An error of the source is
-    raised here after what came before it.
+    The first list comes after `FIRST_S`, empty where nothing is known yet; a source that ends by then gives one list. The
+    iterator runs in a thread of its own, so that a slow step never holds back what is already known. `stopped` is asked between
+    groups; once true, iteration ends and the source is closed at its next event. An error of the source is raised here after
+    what came before it.
     """
 
     def __init__(self, source: Iterator[T], stopped: Callable[[], bool] = lambda: False, interval_s: float = UPDATE_S):
@@ -48,16 +51,15 @@ class Paced(Generic[T]):
 
     def __iter__(self) -> Iterator[list[T]]:
         threading.Thread(target=self._pump, daemon=True, name="turn").start()
-        last = time.monotonic()
+        due, first = time.monotonic() + FIRST_S, True
         try:
             while not self._stopped():
                 group: list[T] = []
-                end = self._take(group, self._interval)
-                due = last + self._interval
+                end = self._take(group, max(0.0, due - time.monotonic()) if first else self._interval)
                 while end is None and group and (left := due - time.monotonic()) > 0 and not self._stopped():
                     end = self._take(group, left)
-                if group:
-                    last = time.monotonic()
+                if group or (first and end is None):
+                    due, first = time.monotonic() + self._interval, False
                     yield group
                 if end is not None:
                     if end.error is not None:

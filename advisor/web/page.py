@@ -32,6 +32,8 @@ PLACE_S = 5.0
 """Seconds between two messages on one's place in the queue; else each turn that begins would tell everybody who waits."""
 UPLOAD_S = 3600
 """Seconds that an uploaded file stays on the server."""
+LOOK_S = 0.01
+"""Seconds after which Gradio's queue looks again whether something is to be done; its own 0.001 cost 5 % of a core for ever."""
 MAX_QUEUE = 200
 """Turns waiting at once; more are told that the page is busy instead of waiting without end."""
 
@@ -81,6 +83,7 @@ def build_page(advisor: Any, settings: Any, turns: Turns | None = None) -> gr.Bl
         look.click(None, None, None, js="() => window.advisorPage.toggleTheme()", **AT_ONCE)
     page.state_session_capacity = MAX_SESSIONS
     page.queue(default_concurrency_limit=settings.workers, max_size=MAX_QUEUE, status_update_rate=PLACE_S)
+    page._queue.sleep_when_free = LOOK_S
     return page
 
 

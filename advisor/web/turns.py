@@ -66,7 +66,6 @@ class Turns:
             self.rate.check(address)
             asked = check_question(question, self.settings.max_input_chars)
             state.session = session.with_turn(turn.model_copy(update={"question": asked}))
-            yield State(state.session, list(state.steps), state.text)
             answer_lang = (session.last_lang() or lang) if edited else "auto"
             extra = {"workload": workload, "constraints": constraints} if edited else {"lang_hint": lang}
             events = self.advisor.stream("" if edited else asked, session.thread, answer_lang, **extra)

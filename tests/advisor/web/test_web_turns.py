@@ -12,7 +12,7 @@ from advisor.answer import Step, ToolCall
 from advisor.web import messages
 from advisor.web.guards import RateLimit, TooManyRequests, check_question
 from advisor.web.metrics import Metrics
-from advisor.web.pacing import Paced
+from advisor.web.pacing import FIRST_S, Paced
 from advisor.web.session import MAX_TURNS, Session, Turn, held_or_mine, pack, restored, saved, unpack
 from advisor.web.turns import Turns
 
@@ -138,6 +138,21 @@ def test_edited_assumptions_go_to_the_advisor_in_the_answers_language(turns):
     assert turns.advisor.asked[-1] == ("", session.thread, "ja")
 
 
+def test_a_turn_shows_itself_once_it_takes_longer_and_a_quick_one_only_its_end(turns):
+    states = run(turns, "7B")
+    assert [state.text for state in states] == [None]
+    states = run(turns, "7B slow")
+    assert states[0].text == "" and states[0].session.turns[-1].question == "7B slow" and states[-1].text is None
+
+
+def test_a_source_that_says_nothing_for_long_gives_an_empty_group_first():
+    def late():
+        time.sleep(FIRST_S + 0.2)
+        yield 1
+
+    assert list(Paced(late(), interval_s=0.01)) == [[], [1]]
+
+
 def test_turns_that_run_at_once_share_the_updates(turns, monkeypatch):
     from advisor.web import turns as module
 
@@ -149,12 +164,12 @@ def test_turns_that_run_at_once_share_the_updates(turns, monkeypatch):
             super().__init__(source, stopped, interval_s)
 
     monkeypatch.setattr(module, "Paced", Noted)
-    first = turns.run("7B", Session(), "en", "a")
-    second = turns.run("13B", Session(), "en", "b")
-    next(first), next(second)
+    first = turns.run("7B slow", Session(), "en", "a")
+    second = turns.run("13B slow", Session(), "en", "b")
+    assert next(first).text is not None and next(second).text is not None
     list(second), list(first)
     run(turns, "30B")
-    assert paces == [pytest.approx(2 * module.UPDATE_S), pytest.approx(module.UPDATE_S), pytest.approx(module.UPDATE_S)]
+    assert paces == [pytest.approx(module.UPDATE_S), pytest.approx(2 * module.UPDATE_S), pytest.approx(module.UPDATE_S)]
     assert turns._stops == {}
 
 
