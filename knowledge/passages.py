@@ -214,6 +214,8 @@ class PassageStore:
         index = self.index()
         if not len(index):
             return []
+        if self.dense_failure is not None:  # asked anew, so that what is said of Chroma is how it is now
+            return self._search(index, query, k, lang, provider, gate)
         found = self._found.get(
             (index.version, query, k, lang, provider, gate),
             lambda: tuple(self._search(index, query, k, lang, provider, gate)),
@@ -265,18 +267,21 @@ class PassageStore:
             clauses.append({"provider": provider})
         where = {"$and": clauses} if len(clauses) > 1 else (clauses[0] if clauses else None)
         try:
-            wide = self._wide.get((index.version, query), lambda: self._nearest(query, WIDE))
+            failing = self.dense_failure is not None
+            key = (index.version, query)
+            wide = self._nearest(query, WIDE) if failing else self._wide.get(key, lambda: self._nearest(query, WIDE))
             rows = _rows(index, wide[:DENSE_CANDIDATES] if mask is None else wide, mask, DENSE_CANDIDATES)
             if mask is not None and len(rows) < min(ENOUGH, int(mask.sum())):
                 rows = _rows(index, self._nearest(query, DENSE_CANDIDATES, where), None, DENSE_CANDIDATES)
-            self.dense_failure = None
         except StoreUnavailable as error:
             self.dense_failure = str(error)
             return {}
         return rows
 
     def _nearest(self, query: str, k: int, where: dict[str, Any] | None = None) -> list[tuple[str, float]]:
-        return self.dense.nearest(self.embedder.encode_query(query), k, where)
+        found = self.dense.nearest(self.embedder.encode_query(query), k, where)
+        self.dense_failure = None
+        return found
 
     def _rerank(self, index: LexicalIndex, query: str, candidates: list[fusion.Candidate]) -> list[fusion.Candidate]:
         assert self.reranker is not None

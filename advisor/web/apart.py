@@ -20,13 +20,14 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor.errors import AdvisorError, Unavailable
+from knowledge.errors import KnowledgeError
 
 if TYPE_CHECKING:
     from advisor.answer import Answer
@@ -145,20 +146,15 @@ class Child:
 
     def call(self, name: str, *args: Any, **options: Any) -> Any:
         """The value of one call."""
-        connection = self._take()
-        try:
-            connection.send((name, args, options))
-            kind, value = connection.recv()
-        except (EOFError, OSError):
-            connection.close()
-            raise Unavailable(GONE) from None
-        self._give(connection)
-        if kind == "error":
-            raise value
-        return value
+        items = self.items(name, *args, **options)
+        while True:
+            try:
+                next(items)
+            except StopIteration as end:
+                return end.value
 
-    def items(self, name: str, *args: Any, **options: Any) -> Iterator[Any]:
-        """What one call yields. Leaving early ends it in the child too, at its next item."""
+    def items(self, name: str, *args: Any, **options: Any) -> Generator[Any, None, Any]:
+        """What one call yields, and its value at the end. Leaving early ends it in the child too, at its next item."""
         connection = self._take()
         whole = False
         try:
@@ -178,6 +174,7 @@ class Child:
                 connection.close()
         if kind == "error":
             raise value
+        return value
 
     def _take(self) -> Connection[Any, Any]:
         """A connection. Waits for a child that is starting; one that has just died is started anew meanwhile."""
@@ -219,7 +216,7 @@ class Child:
                 shutil.rmtree(folder, ignore_errors=True)
             if self._closed:
                 return
-            short = short + 1 if time.monotonic() - began < SHORT_LIFE_S else 1
+            short = short + 1 if time.monotonic() - began < SHORT_LIFE_S else 0
             log.error("the process that answers ended by itself (status %s)", code)
             if short >= TRIES:
                 self._failure = (
@@ -292,6 +289,7 @@ def main() -> None:
     advisor = Later(lambda: make_advisor(settings))
     listener = Listener(address, backlog=128, authkey=key)
     print("listening", flush=True)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody reads on: what else is printed must not fill the pipe
     advisor.start()
     while True:
         try:
@@ -337,6 +335,9 @@ def _sendable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # what an error holds decides whether it can be sent, and how that fails
+        for kind in (AdvisorError, KnowledgeError):
+            if isinstance(error, kind):
+                return kind(str(error))
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
 

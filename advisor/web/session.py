@@ -57,10 +57,6 @@ class Session(BaseModel):
         """A copy with `turn` at its end, shown."""
         return self.model_copy(update={"turns": [*self.turns, turn][-MAX_TURNS:], "shown": -1})
 
-    def with_last(self, turn: Turn) -> Session:
-        """A copy whose last turn is `turn`."""
-        return self.model_copy(update={"turns": [*self.turns[:-1], turn], "shown": -1})
-
     def last_lang(self) -> Lang | None:
         """Language of the last answer."""
         return next((turn.answer.lang for turn in reversed(self.turns) if turn.answer), None)

@@ -1,6 +1,7 @@
 """The processes that answer, apart from the page's: the same answers and errors, started anew when they die, gone with the page."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from advisor.answer import Done, Step
-from advisor.errors import BadRequest, Unavailable
+from advisor.errors import AdvisorError, BadRequest, Unavailable
 from advisor.settings import Settings
 from advisor.web.apart import TRIES, Apart, Child, _folder, _sendable
 from knowledge.offers import OfferFilter
@@ -76,6 +77,23 @@ def test_errors_keep_their_kind_and_words(apart):
         """Cannot be pickled: nobody finds it by its name."""
 
     assert str(_sendable(Local("why"))) == "Local: why" and _sendable(KeyError("a")).args == ("a",)
+
+    class Refusal(BadRequest):
+        """Meant for a person, and as local."""
+
+    assert type(_sendable(Refusal("why"))) is AdvisorError and str(_sendable(Refusal("why"))) == "why"
+
+
+def test_what_is_printed_there_goes_where_errors_go(apart):
+    """Into the pipe that nobody reads any more it would go until that is full, and then wait for ever."""
+    for pid in pids(apart):
+        assert os.readlink(f"/proc/{pid}/fd/1") == os.readlink(f"/proc/{pid}/fd/2")
+
+
+def test_arguments_that_cannot_be_sent_cost_no_connection(apart):
+    with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+        apart.call("ask", lambda: "nobody can send this")
+    assert apart.ask("NVLink?").text
 
 
 def test_leaving_a_stream_early_leaves_no_connection_behind(apart):

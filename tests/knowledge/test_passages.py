@@ -193,3 +193,18 @@ def test_a_language_with_few_near_passages_gets_a_search_of_its_own(store, monke
     assert asked == [None, {"lang": "ja"}]
     store.search("計算ノードのネットワークは？")
     assert asked == [None, {"lang": "ja"}]
+
+
+def test_a_question_asked_before_tells_when_the_dense_leg_is_away_and_when_it_is_back(store, monkeypatch):
+    whole = store.search("q5.48xlarge bandwidth")
+    nearest = store.dense.nearest
+
+    def away(*args):
+        raise StoreUnavailable("Chroma is away.")
+
+    monkeypatch.setattr(store.dense, "nearest", away)
+    assert store.search("q5.48xlarge bandwidth") == whole and store.dense_failure is None  # found once, whole
+    assert store.search("InfiniBand bandwidth of an NDQ node") and store.dense_failure == "Chroma is away."
+    assert store.search("q5.48xlarge bandwidth") and store.dense_failure == "Chroma is away."
+    monkeypatch.setattr(store.dense, "nearest", nearest)
+    assert store.search("q5.48xlarge bandwidth") == whole and store.dense_failure is None

@@ -339,6 +339,7 @@ def test_a_held_conversation_is_the_same_and_each_finished_turn_is_compressed_on
     assert unpack(pack(longer)) == longer
     assert compressed == ["and 13B", "third"]
     compressed.clear()
-    changed = longer.with_last(longer.turns[-1].model_copy(update={"question": "changed"}))
+    last = longer.turns[-1].model_copy(update={"question": "changed"})
+    changed = longer.model_copy(update={"turns": [*longer.turns[:-1], last]})
     assert unpack(pack(changed)).turns[-1].question == "changed"
     assert compressed == ["changed"]
