@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from advisor.answer import Workload
 from advisor.planner.reading import Reading
 from advisor.planner.reading.phrases import says
@@ -40,7 +42,11 @@ def on_named_gpus(reading: Reading) -> Reading:
     named = tuple(dict.fromkeys(m.gpu for m in reading.mentions.gpus if m.gpu and m.known))
     if reading.constraints.gpus or not named:
         return reading
-    return reading.model_copy(update={"constraints": reading.constraints.model_copy(update={"gpus": named})})
+    limits: dict[str, Any] = {"gpus": named}
+    counted = [m for m in reading.mentions.gpus if m.gpu and m.known and m.total]
+    if len(named) == 1 and len(counted) == 1 and not (reading.constraints.gpu_count or reading.constraints.min_gpus):
+        limits |= {"gpu_count": counted[0].total, "nodes": reading.constraints.nodes or counted[0].nodes}
+    return reading.model_copy(update={"constraints": reading.constraints.model_copy(update=limits)})
 
 
 def next_calls(reading: Reading) -> list[Call]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -154,3 +155,10 @@ def _estimate(pick: Pick, lang: str, fx: Fx | None) -> str:
 def provider_label(pick: Pick | Any) -> str:
     """Provider and type as one name."""
     return f"{pick.provider} `{pick.instance_type}`"
+
+
+def amd_only(picks: Sequence[Any]) -> bool:
+    """Whether every card is AMD's: those are joined by Infinity Fabric, never by NVLink."""
+    from knowledge.gpu_names import vendor_of
+
+    return bool(picks) and all(vendor_of(pick.gpu) == "amd" for pick in picks)

@@ -10,7 +10,7 @@ from advisor.messages import text
 from advisor.planner.writing.ages import age_note
 from advisor.planner.writing.checking import applies
 from advisor.planner.writing.citing import Citations
-from advisor.planner.writing.figures import gpus, money, number, place, provider_label, rate_note, table
+from advisor.planner.writing.figures import amd_only, gpus, money, number, place, provider_label, rate_note, table
 from advisor.planner.writing.links import corrections, named_lines
 from advisor.planner.writing.loosening import constraint_words, loosened_words, nothing_matches
 from advisor.planner.writing.picking import MONTH_ACTS, background
@@ -153,7 +153,7 @@ def nodes_of(offer: Any, constraints: Any) -> int:
 def asked_links(reading: Any, picks: tuple[Pick, ...], lang: str) -> Needs | None:
     """The links that the question asks for, as needs; None where it speaks of none."""
     c = reading.constraints
-    amd = bool(picks) and all(p.gpu.startswith("MI") for p in picks)
+    amd = amd_only(picks)
     rdma = c.internode is not None or bool(set(c.fabrics) & {"infiniband", "efa", "roce"})
     if amd and not rdma:
         return Needs(nvlink="no", internode_rdma="no", reasons=(text("writing.list.need.amd", lang),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.messages import text
-from advisor.planner.writing.figures import number, table
+from advisor.planner.writing.figures import amd_only, number, table
 from advisor.planner.writing.jobfacts import fact_lines
 from advisor.planner.writing.opening import pick_sentence
 from advisor.reasoning.verdicts import HELPFUL_FROM
@@ -46,10 +46,12 @@ def link_verdicts(recommendation: Any, lang: str) -> list[str]:
     rdma = "one_node" if one_node else "mixed" if mixed else needs.internode_rdma
     alone = bool(picks) and picks[0].total_gpus <= 1 and needs.nvlink != "no"
     slow = needs.nvlink_slowdown
+    link = "amd" if needs.nvlink != "no" and amd_only(picks) else "nvlink"
+    named = {"gpu": picks[0].gpu} if link == "amd" else {}
     if alone or not slow or slow < HELPFUL_FROM or needs.nvlink == "no":
-        nvlink = text(f"writing.links.nvlink.{'alone.' if alone else ''}{needs.nvlink}", lang)
+        nvlink = text(f"writing.links.{link}.{'alone.' if alone else ''}{needs.nvlink}", lang, **named)
     else:
-        nvlink = text(f"writing.links.nvlink.{needs.nvlink}.by", lang, slowdown=f"{slow:.2g}")
+        nvlink = text(f"writing.links.{link}.{needs.nvlink}.by", lang, slowdown=f"{slow:.2g}", **named)
     most = max((p.total_gpus for p in picks), default=1)
     if rdma == "one_node" and most > 1:
         return [nvlink, text("writing.links.rdma.one_node.of", lang, gpus=f"{most:g}")]

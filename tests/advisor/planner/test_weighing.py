@@ -169,3 +169,27 @@ def test_a_type_without_a_known_price_keeps_its_facts(advisor):
     job = Workload(kind="full_ft", params_b=7.0)
     row = assess_as_sold(engine.offers, engine.facts, job, unpriced.instance_type, 1, 1, "unknown", Constraints(), "en")
     assert row["usd_hour"] is None and row["dense_tflops"] and row["type"] == unpriced.instance_type
+
+
+@pytest.mark.parametrize(
+    ("question", "link"),
+    [
+        ("Two nodes of 8x MI300X for serving DeepSeek-V3 in FP8: does the network between them matter?", "fast link"),
+        ("MI300X 8枚で70BをLoRAしたい", "高速な接続"),
+        ("Full fine-tune of a 13B on 8x MI300X", "fast link"),
+    ],
+)
+def test_what_joins_amd_cards_is_never_called_nvlink(advisor, question, link):
+    verdict = next(line for line in advisor.ask(question).text.splitlines() if link in line)
+    assert "Infinity Fabric" in verdict and not verdict.startswith("**NVLink")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("RTX 4090 4枚のマシンで30BをLoRA学習、NVLinkなしで大丈夫？", "4枚が1ノード"),
+        ("Does LoRA of an 8B on two L40S need NVLink?", "2 GPUs sit in one node"),
+    ],
+)
+def test_an_explanation_is_worked_out_for_as_many_cards_as_are_named(advisor, question, said):
+    assert said in advisor.ask(question).text
